@@ -5,16 +5,16 @@
 // the operating system maps or unmaps a large one. Nothing here is ever destroyed, so static objects may hold tensors.
 #include "core/allocator.hpp"
 
-#include <pthread.h>
-#include <sanitizer/lsan_interface.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <mutex>
 #include <new>
 #include <string>
 #include <vector>
+
+#include <pthread.h>
+#include <sanitizer/lsan_interface.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <tlaloc/error.hpp>
 
@@ -50,7 +50,9 @@ constexpr std::uint32_t list_limit(SizeClass size_class) {
 }
 
 // A list begins small and doubles with each visit to the central lists, so that a class used once keeps little.
-constexpr std::uint32_t list_start(SizeClass size_class) { return std::clamp(blocks_in(16 * kib, size_class), 1u, 32u); }
+constexpr std::uint32_t list_start(SizeClass size_class) {
+  return std::clamp(blocks_in(16 * kib, size_class), 1u, 32u);
+}
 
 // Enough to make a visit cheap per block, few enough not to touch much memory ahead of its use.
 constexpr std::uint32_t refill_blocks(const List& list, SizeClass size_class) {
@@ -97,8 +99,7 @@ struct Slab {
   bool unused() const { return returned == carved; }
 
   std::byte* take() {
-    if (returned == 0)
-      return reinterpret_cast<std::byte*>(this) + block_alignment + carved++ * class_bytes(size_class);
+    if (returned == 0) return reinterpret_cast<std::byte*>(this) + block_alignment + carved++ * class_bytes(size_class);
     --returned;
     std::byte* const block = free;
     free = detail::next_of(block);

@@ -5,13 +5,13 @@
 // carved from slabs, larger ones are mappings of their own. A block may be given back on any thread, at any time.
 #pragma once
 
-#include <sanitizer/asan_interface.h>
-
 #include <array>
 #include <atomic>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+
+#include <sanitizer/asan_interface.h>
 
 #include <tlaloc/memory.hpp>
 

@@ -2,27 +2,27 @@
 //
 // The caller opens a gate, workers that see it open go in, everybody claims pieces from one counter, and the caller
 // closes the gate and waits for those inside to leave. A worker that is late finds the gate closed and has missed
-// nothing, so nobody ever waits for a sleeping thread. Idle workers spin for some microseconds and then sleep. The pool is
-// made at the first parallel use and never destroyed; a forked child begins without one.
+// nothing, so nobody ever waits for a sleeping thread. Idle workers spin for some microseconds and then sleep. The pool
+// is made at the first parallel use and never destroyed; a forked child begins without one.
 #include "core/threads.hpp"
-
-#include <immintrin.h>
-#include <linux/futex.h>
-#include <pthread.h>
-#include <sched.h>
-#include <signal.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
 #include <climits>
+#include <csignal>
 #include <exception>
 #include <mutex>
 #include <new>
 #include <string>
 #include <thread>
 #include <vector>
+
+#include <immintrin.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <tlaloc/error.hpp>
 
@@ -108,8 +108,8 @@ struct Job {
 };
 
 // One word: how many workers are inside, whether it is open, whether the caller sleeps until they have left, and a
-// ticket by which a worker knows a job it has been in. Tickets come round again; a worker that takes a new job for the old one
-// stays out of it once, and that is all.
+// ticket by which a worker knows a job it has been in. Tickets come round again; a worker that takes a new job for the
+// old one stays out of it once, and that is all.
 class Gate {
  public:
   static constexpr std::uint32_t worker = 1, open_bit = 1u << 12, caller_sleeps = 1u << 13, ticket = 1u << 14;
@@ -146,8 +146,8 @@ class Gate {
         return true;
       }
       if (spin.once_more()) continue;
-      // The sum and the kernel's look at the word on this side, the new word and the look at the sum in change(): one of the
-      // two sees the other.
+      // The sum and the kernel's look at the word on this side, the new word and the look at the sum in change(): one
+      // of the two sees the other.
       sleepers_.fetch_add(1);
       futex_wait(word_, word);
       sleepers_.fetch_sub(1);

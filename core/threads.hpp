@@ -25,9 +25,9 @@ void run_pieces(std::int64_t n, std::int64_t grain, Piece piece, const void* bod
 /// of one partial result per piece does not depend on the number of threads. A grain below 1 counts as 1.
 ///
 /// All pieces run on the calling thread if n <= grain, if num_threads() is 1, inside another parallel_for, and while
-/// another thread has the pool: asking for parallelism never waits for it. `body` must not throw (kernels report a status
-/// instead), and must not fork unless the child goes on to exec or _exit. Pool threads run it under the caller's rounding
-/// mode, flush-to-zero and exception masks; the exception flags they raise stay on their threads.
+/// another thread has the pool: asking for parallelism never waits for it. `body` must not throw (kernels report a
+/// status instead), and must not fork unless the child goes on to exec or _exit. Pool threads run it under the caller's
+/// rounding mode, flush-to-zero and exception masks; the exception flags they raise stay on their threads.
 template <class F>
 void parallel_for(std::int64_t n, std::int64_t grain, F&& body) {
   if (n <= grain) {

@@ -2,7 +2,10 @@
 #include <tlaloc/tree.hpp>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -10,16 +13,24 @@
 
 namespace tlaloc::inline v0::core {
 
+namespace {
+
 template <class Pointer>
-void LeafList<Pointer>::grow() {
-  std::vector<Pointer> larger(2 * capacity_);
-  std::copy(begin(), end(), larger.begin());
-  heap_items_ = std::move(larger);
-  items_ = heap_items_.data();
-  capacity_ = heap_items_.size();
+Pointer* move_to_twice_the_room(std::vector<Pointer>& heap, const Pointer* items, std::size_t capacity) {
+  std::vector<Pointer> larger(2 * capacity);
+  std::copy(items, items + capacity, larger.begin());
+  heap = std::move(larger);
+  return heap.data();
 }
-template class LeafList<Tensor*>;
-template class LeafList<const Tensor*>;
+
+}  // namespace
+
+Tensor** twice_the_room(std::vector<Tensor*>& heap, Tensor** items, std::size_t capacity) {
+  return move_to_twice_the_room(heap, items, capacity);
+}
+const Tensor** twice_the_room(std::vector<const Tensor*>& heap, const Tensor** items, std::size_t capacity) {
+  return move_to_twice_the_room(heap, items, capacity);
+}
 
 void LeafPlaces::leaf(const Tensor&) { places_.push_back(place_); }
 

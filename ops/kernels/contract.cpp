@@ -17,6 +17,7 @@
 #include "ops/kernels/blas.hpp"
 #include "ops/kernels/contract_large.hpp"
 #include "ops/kernels/contract_small.hpp"
+#include "ops/kernels/contract_vec.hpp"
 #include "ops/kernels/outer.hpp"
 
 namespace tlaloc::inline v0::kernels {
@@ -45,14 +46,17 @@ double work_of(const ContractShape& s) {
   return static_cast<double>(s.m) * static_cast<double>(s.n) * static_cast<double>(s.k);
 }
 
+ContractShape copy_of(const ContractShape& s) {
+  return {in_register(s.batch), in_register(s.m),     in_register(s.n),       in_register(s.k),     in_register(s.a_batch),
+          in_register(s.a_row), in_register(s.a_col), in_register(s.b_batch), in_register(s.b_row), in_register(s.b_col)};
+}
+
 /// c^T = b^T a^T; c itself stays as it is when one of its extents is 1.
 template <class T>
 void swap_sides(ContractShape& s, const T*& a, const T*& b) {
   std::swap(a, b);
-  std::swap(s.m, s.n);
-  std::swap(s.a_batch, s.b_batch);
-  std::swap(s.a_row, s.b_col);
-  std::swap(s.a_col, s.b_row);
+  const ContractShape from = copy_of(s);
+  s = {from.batch, from.n, from.m, from.k, from.b_batch, from.b_col, from.b_row, from.a_batch, from.a_col, from.a_row};
 }
 
 void fold_shared_operand(ContractShape& s) {
@@ -124,25 +128,32 @@ void multiply_pairs(const ContractShape& s, const T* a, const T* b, T* c) {
   });
 }
 
+/// A shape with nothing left to fold or turn.
 template <class T>
-void multiply(ContractShape s, const T* a, const T* b, T* c) {
-  if (s.batch == 0 || s.m == 0 || s.n == 0) return;
-  if (s.k == 0) {
-    std::fill_n(c, s.batch * s.m * s.n, T{0});
-    return;
-  }
-  if (s.n == 1) swap_sides(s, a, b);
-  if (s.batch > 1) {
-    fold_shared_operand(s);
-    if (s.n == 1 && s.m > 1) swap_sides(s, a, b);
-  }
+void multiply_folded(const ContractShape& s, const T* a, const T* b, T* c) {
   if (s.k == 1) return outer_products(s, a, b, c);
-
   const double work = work_of(s);
   if (prefers_blas(s, work) || !small_takes(s)) return multiply_large(s, a, b, c);
   if (s.batch == 1) return multiply_one(s, work, a, b, c);
   if (s.m == 1 && s.n == 1 && s.a_col == 1 && s.b_row == 1) return multiply_pairs(s, a, b, c);
   multiply_batch(s, work, a, b, c);
+}
+
+template <class T>
+void multiply(const ContractShape& shape, const T* a, const T* b, T* c) {
+  if (shape.batch == 0 || shape.m == 0 || shape.n == 0) return;
+  if (shape.k == 0) {
+    std::fill_n(c, shape.batch * shape.m * shape.n, T{0});
+    return;
+  }
+  if (shape.batch == 1 && shape.n > 1) return multiply_folded(shape, a, b, c);
+  ContractShape s = copy_of(shape);
+  if (s.n == 1) swap_sides(s, a, b);
+  if (s.batch > 1) {
+    fold_shared_operand(s);
+    if (s.n == 1 && s.m > 1) swap_sides(s, a, b);
+  }
+  multiply_folded(s, a, b, c);
 }
 
 }  // namespace

@@ -24,8 +24,7 @@ constexpr double streaming_size = 1 << 18;
 /// From here on a lone chain of additions is split: before, joining the parts costs what splitting gains.
 constexpr std::int64_t long_depth = 32;
 
-/// Everything a panel of columns is computed from. Passed by reference only: a copy would read as vectors what has just
-/// been written field by field, and wait for it.
+/// Everything a panel of columns is computed from. Passed by reference only: copies wait for the fields to be stored.
 template <class T>
 struct Panel {
   std::int64_t k;
@@ -290,7 +289,8 @@ void multiply_small(const ContractShape& s, const T* a, const T* b, T* c, T* c_e
   if (s.b_col == 1 && s.n > 1) {
     if (s.m == 1 && s.n >= 8 * lanes && static_cast<double>(s.n) * static_cast<double>(s.k) >= streaming_size)
       return multiply_row_streaming(s.n, s.k, a, s.a_col, b, s.b_row, c);
-    Panel<T> panel{s.k, a, s.a_row, s.a_col, b, s.b_row, c, s.n, 0, 0, c_end};
+    Panel<T> panel{in_register(s.k),     a, in_register(s.a_row), in_register(s.a_col), b,
+                   in_register(s.b_row), c, in_register(s.n),     0,                    0, c_end};
     return multiply_row_major(s.m, s.n, panel);
   }
   // Packing b pays only when several rows use it.

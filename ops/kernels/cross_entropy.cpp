@@ -15,7 +15,7 @@ Lanes<T> shift_of_row(std::int64_t n, const T* x) {
 
 template <class T>
 T sum_of_exp(std::int64_t n, const T* x, Lanes<T> shift) {
-  return sum_terms<T>(n, [=](std::int64_t i, auto lanes) { return math::exp(load_some(x + i, lanes) - shift); });
+  return sum_terms<T>(n, [=](std::int64_t i, auto lanes) { return exp_of_shifted(load_some(x + i, lanes) - shift); });
 }
 
 template <class T>
@@ -105,7 +105,7 @@ void cross_entropy_backward(const T* ct, std::int64_t ct_stride, const T* logits
     T* const dx = dlogits + r * classes;
     const Lanes<T> shift = shift_of_row(classes, x);
     const T sum = sum_terms<T>(classes, [&](std::int64_t i, auto lanes) {
-      const Lanes<T> e = math::exp(load_some(x + i, lanes) - shift);
+      const Lanes<T> e = exp_of_shifted(load_some(x + i, lanes) - shift);
       store_some(e, dx + i, lanes);
       return e;
     });
@@ -158,7 +158,7 @@ void cross_entropy_of_classes_backward(const T* ct, std::int64_t ct_stride, cons
     T* const dx = dlogits + r * classes;
     const Lanes<T> shift = shift_of_row(classes, x);
     const T sum = sum_terms<T>(classes, [&](std::int64_t i, auto lanes) {
-      const Lanes<T> e = math::exp(load_some(x + i, lanes) - shift);
+      const Lanes<T> e = exp_of_shifted(load_some(x + i, lanes) - shift);
       store_some(e, dx + i, lanes);
       return e;
     });

@@ -23,12 +23,6 @@
 
 namespace tlaloc::inline v0::kernels {
 
-#if defined(__AVX2__) && defined(__FMA__)
-inline constexpr bool has_avx2 = true;
-#else
-inline constexpr bool has_avx2 = false;
-#endif
-
 inline constexpr int lane_bytes = 32;
 
 template <class T>

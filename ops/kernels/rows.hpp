@@ -30,7 +30,8 @@ concept constant = !std::same_as<N, int>;
 template <class Count, class F>
 [[gnu::always_inline]] inline void for_each_below(Count count, const F& f) {
   if constexpr (constant<Count>)
-    [&]<int... I>(std::integer_sequence<int, I...>) { (f(Constant<I>{}), ...); }(std::make_integer_sequence<int, count>{});
+    [&]<int... I>(std::integer_sequence<int, I...>) __attribute__((always_inline)) { (f(Constant<I>{}), ...); }
+    (std::make_integer_sequence<int, Count{}>{});
   else
     for (int i = 0; i < count; ++i) f(i);
 }
@@ -79,26 +80,22 @@ struct Columns {
   const Lanes<T>& operator[](int c) const { return lanes[c]; }
 };
 
-/// Calls f(first, rows) for groups of `width` rows (a Constant), the last group moved back to end with the rows; or once
-/// with an int, if there are fewer.
+/// Calls f(count, first, rows) for groups of `width` rows (a Constant), the last group moved back to end with the rows; or
+/// once with an int, if there are fewer. A count of 3 is a Constant, which doubles the speed; larger ones gain nothing.
 template <class T, class F>
-[[gnu::always_inline]] inline void for_each_group(std::int64_t rows, const F& f) {
+[[gnu::always_inline]] inline void for_each_group(int count, std::int64_t rows, const F& f) {
   constexpr int width = Lanes<T>::width;
-  if (rows >= width)
-    for (std::int64_t r = 0; r < rows; r += width) f(std::min(r, rows - width), Constant<width>{});
-  else if (rows > 0)
-    f(std::int64_t{0}, static_cast<int>(rows));
-}
-
-/// Calls f(count) with a Constant for the counts that deserve code of their own: a few classes, and ten of them.
-template <class F>
-[[gnu::always_inline]] inline void with_count(std::int64_t count, const F& f) {
-  switch (count) {
-    case 2: return f(Constant<2>{});
-    case 3: return f(Constant<3>{});
-    case 10: return f(Constant<10>{});
-    default: return f(static_cast<int>(count));
+  if (rows < width) {
+    if (count == 3) return f(Constant<3>{}, std::int64_t{0}, static_cast<int>(rows));
+    return f(count, std::int64_t{0}, static_cast<int>(rows));
   }
+  const auto whole_groups = [&](auto n) __attribute__((always_inline)) {
+    for (std::int64_t r = 0; r < rows; r += width) f(n, std::min(r, rows - width), Constant<width>{});
+  };
+  if (count == 3)
+    whole_groups(Constant<3>{});
+  else
+    whole_groups(count);
 }
 
 /// Shares the rows among the threads and calls group(count, first, rows) for rows of at most most_columns entries, row(r)
@@ -106,16 +103,16 @@ template <class F>
 template <class T, class Group, class Row>
 [[gnu::always_inline]] inline void for_each_row(std::int64_t rows, std::int64_t count, std::int64_t grain,
                                                 const Group& group, const Row& row) {
-  core::parallel_for(rows, rows_per_piece(count, grain), [&](std::int64_t begin, std::int64_t end) {
+  // Not inlined: one copy is large enough.
+  const auto piece = [&](std::int64_t begin, std::int64_t end) __attribute__((noinline)) {
     if (count > most_columns) {
       for (std::int64_t r = begin; r < end; ++r) row(r);
       return;
     }
-    with_count(count, [&](auto n) __attribute__((always_inline)) {
-      for_each_group<T>(end - begin, [&](std::int64_t first, auto lanes)
-                                         __attribute__((always_inline)) { group(n, begin + first, lanes); });
-    });
-  });
+    for_each_group<T>(static_cast<int>(count), end - begin, [&](auto n, std::int64_t first, auto lanes)
+                      __attribute__((always_inline)) { group(n, begin + first, lanes); });
+  };
+  core::parallel_for(rows, rows_per_piece(count, grain), piece);
 }
 
 namespace detail {
@@ -248,7 +245,7 @@ template <lane_element T, class Count, class Rows>
   if (count >= block) {
     if constexpr (!constant<Count> || Count{} >= block)
       detail::for_each_block<T>(count, [&](auto c) __attribute__((always_inline)) {
-        Lanes<T> v[block];
+        Lanes<T> v[std::size_t{block}];
         for_each_below(Constant<block>{}, [&](int i) __attribute__((always_inline)) {
           v[i] = detail::load_halves(row(i) + c, row(i + block) + c);
         });
@@ -259,12 +256,12 @@ template <lane_element T, class Count, class Rows>
     if constexpr (block == 2) {
       columns[0] = load_some(from, rows);
     } else {
-      Lanes<T> v[3];
+      Lanes<T> v[3] = {};
       const int entries = rows * count;
       for_each_below(Constant<3>{}, [&](int i) __attribute__((always_inline)) {
         const int begin = std::min(i * width, entries);
         if constexpr (constant<Rows>)
-          v[i] = i < count ? Lanes<T>::load(from + begin) : Lanes<T>(T{});
+          v[i] = i < count ? Lanes<T>::load(from + begin) : v[i];
         else
           v[i] = Lanes<T>::load(from + begin, std::min(entries - begin, width));
       });
@@ -272,7 +269,7 @@ template <lane_element T, class Count, class Rows>
     }
   } else {
     for (int c = 0; c < count; ++c) {
-      T lanes[width];
+      T lanes[std::size_t{width}];
       for (int r = 0; r < width; ++r) lanes[r] = row(r)[c];
       columns[c] = Lanes<T>::load(lanes);
     }
@@ -286,7 +283,7 @@ template <lane_element T, class Count, class Rows>
   if (count >= block) {
     if constexpr (!constant<Count> || Count{} >= block)
       detail::for_each_block<T>(count, [&](auto c) __attribute__((always_inline)) {
-        Lanes<T> v[block];
+        Lanes<T> v[std::size_t{block}];
         for_each_below(Constant<block>{}, [&](int i) __attribute__((always_inline)) { v[i] = columns[c + i]; });
         detail::transpose_halves<T>(v);
         for_each_below(Constant<block>{}, [&](int i) __attribute__((always_inline)) {
@@ -297,7 +294,7 @@ template <lane_element T, class Count, class Rows>
   } else if constexpr (block == 2) {
     store_some(columns[0], to, rows);
   } else {
-    Lanes<T> v[3];
+    Lanes<T> v[3] = {};
     detail::interleave<T>(count, columns, v);
     const int entries = rows * count;
     for_each_below(Constant<3>{}, [&](int i) __attribute__((always_inline)) {
@@ -376,6 +373,20 @@ template <class T>
   return select(abs(maximum) < std::numeric_limits<T>::infinity(), maximum, 0);
 }
 
+/// exp(x) for x that is at most 0, nan or +inf; something finite where it is not. Single precision gives 0 for results that
+/// would be subnormal: most processors take a hundred cycles over those, and masked entries are full of them.
+template <class T>
+[[gnu::always_inline]] inline Lanes<T> exp_of_shifted(Lanes<T> x) {
+  if constexpr (std::same_as<T, float>) {
+    using math::detail::at_least, math::detail::at_most;
+    constexpr float least = -87, inf = std::numeric_limits<float>::infinity();
+    const Lanes<float> y = math::detail::exp_normal(at_least(at_most(x, 1), least));
+    return select(x < least, 0, select(x == inf, inf, y));
+  } else {
+    return math::exp(x);
+  }
+}
+
 /// Makes exp(x - shift) of the columns.
 template <class T>
 struct ShiftedExp {
@@ -388,7 +399,7 @@ template <class T, class Count>
   const Lanes<T> shift = finite_or_zero(maximum);
   Lanes<T> sum = T{};
   for_each_below(count, [&](auto c) __attribute__((always_inline)) {
-    e[c] = math::exp(x[c] - shift);
+    e[c] = exp_of_shifted(x[c] - shift);
     sum += e[c];
   });
   return {shift, sum};

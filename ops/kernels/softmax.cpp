@@ -12,7 +12,7 @@ namespace {
 template <class T>
 [[gnu::always_inline]] inline Lanes<T> share_of(Lanes<T> x, Lanes<T> lse, Lanes<T> ct, Lanes<T> ties) {
   constexpr T inf = std::numeric_limits<T>::infinity();
-  Lanes<T> share = math::exp(x - lse);
+  Lanes<T> share = exp_of_shifted(x - lse);
   share = select(lse == -inf, 0, share);
   share = select(lse == inf, select(x == inf, 1 / ties, 0), share);
   return select(ct == 0, 0, ct * share);
@@ -39,7 +39,7 @@ void softmax(const T* x, T* y, std::int64_t rows, std::int64_t count) {
     T* const y_row = y + r * count;
     const Lanes<T> shift = finite_or_zero(Lanes<T>(largest(count, x_row)));
     const T sum = sum_terms<T>(count, [&](std::int64_t i, auto lanes) {
-      const Lanes<T> e = math::exp(load_some(x_row + i, lanes) - shift);
+      const Lanes<T> e = exp_of_shifted(load_some(x_row + i, lanes) - shift);
       store_some(e, y_row + i, lanes);
       return e;
     });
@@ -66,7 +66,7 @@ void log_softmax(const T* x, T* y, std::int64_t rows, std::int64_t count) {
     const T* const x_row = x + r * count;
     const Lanes<T> shift = finite_or_zero(Lanes<T>(largest(count, x_row)));
     const T sum = sum_terms<T>(
-        count, [&](std::int64_t i, auto lanes) { return math::exp(load_some(x_row + i, lanes) - shift); });
+        count, [&](std::int64_t i, auto lanes) { return exp_of_shifted(load_some(x_row + i, lanes) - shift); });
     const Lanes<T> log_sum = math::log(sum);
     store_terms<T>(count, y + r * count,
                    [&](std::int64_t i, auto lanes) { return (load_some(x_row + i, lanes) - shift) - log_sum; });
@@ -106,7 +106,7 @@ void log_softmax_backward(const T* y, const T* ct, T* dx, std::int64_t rows, std
     Lanes<T> sum = T{};
     for_each_below(n, [&](auto c) __attribute__((always_inline)) { sum += ct_columns[c]; });
     for_each_below(n, [&](auto c) __attribute__((always_inline)) {
-      ct_columns[c] = fma(-math::exp(y_columns[c]), sum, ct_columns[c]);
+      ct_columns[c] = fma(-exp_of_shifted(y_columns[c]), sum, ct_columns[c]);
     });
     store_columns(ct_columns, dx + first * n, n, lanes);
   };
@@ -115,7 +115,7 @@ void log_softmax_backward(const T* y, const T* ct, T* dx, std::int64_t rows, std
     const T* const ct_row = ct + r * count;
     const Lanes<T> total = sum_terms<T>(count, [&](std::int64_t i, auto lanes) { return load_some(ct_row + i, lanes); });
     store_terms<T>(count, dx + r * count, [&](std::int64_t i, auto lanes) {
-      return fma(-math::exp(load_some(y_row + i, lanes)), total, load_some(ct_row + i, lanes));
+      return fma(-exp_of_shifted(load_some(y_row + i, lanes)), total, load_some(ct_row + i, lanes));
     });
   };
   if (count != 0) for_each_row<T>(rows, count, exp_grain, group, row);

@@ -1,7 +1,7 @@
 // Softmax and its relatives over the last axis, forward and backward.
 //
 // Everything is dense, [rows, count] unless said otherwise; outputs overlap no input. Extents may be 0. A row's result
-// depends on that row alone, bit for bit. T is float or double.
+// depends on that row alone, bit for bit. T is float or double. Exponentials below 2^-125 may be taken for 0 in float.
 #pragma once
 
 #include <cstdint>

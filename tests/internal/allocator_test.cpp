@@ -1,12 +1,6 @@
-// The caching allocator: size classes, reuse, blocks that cross threads and outlive them, what is kept and what is given
-// back, the statistics, and forks.
+// The caching allocator: size classes, reuse, blocks that cross threads and outlive them, what is kept and what is
+// given back, the statistics, and forks.
 #include "core/allocator.hpp"
-
-#include <gtest/gtest.h>
-#include <pthread.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -18,6 +12,12 @@
 #include <string>
 #include <thread>
 #include <vector>
+
+#include <gtest/gtest.h>
+#include <pthread.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <tlaloc/error.hpp>
 
@@ -56,7 +56,7 @@ bool filled_with(const Block& block, std::size_t bytes, int value) {
 }
 
 class Allocator : public testing::Test {
- protected:
+ public:
   Allocator() {
     empty_cache();
     at_start_ = memory_stats().in_use;
@@ -112,10 +112,14 @@ TEST_F(Allocator, WholeClassesAreApart) {
     for (std::size_t i = 0; i < blocks.size(); ++i) {
       blocks[i] = allocate_class(size_class);
       EXPECT_EQ(blocks[i].size_class, size_class);
-      std::memset(blocks[i].data, static_cast<int>(i), class_bytes(size_class));
+      std::memset(blocks[i].data, static_cast<int>(i), 64);
+      std::memset(blocks[i].data + class_bytes(size_class) - 64, static_cast<int>(i), 64);
     }
-    for (std::size_t i = 0; i < blocks.size(); ++i)
-      ASSERT_TRUE(filled_with(blocks[i], class_bytes(size_class), static_cast<int>(i))) << class_bytes(size_class);
+    for (std::size_t i = 0; i < blocks.size(); ++i) {
+      const Block end{blocks[i].data + class_bytes(size_class) - 64, size_class};
+      ASSERT_TRUE(filled_with(blocks[i], 64, static_cast<int>(i))) << class_bytes(size_class);
+      ASSERT_TRUE(filled_with(end, 64, static_cast<int>(i))) << class_bytes(size_class);
+    }
     release_all(blocks);
     empty_cache();
   }
@@ -166,9 +170,9 @@ TEST_F(Allocator, StatisticsCountWholeBlocks) {
   const auto small = allocate_many(1000, 100);
   const Block large = allocate(5 * mib + 1);
   EXPECT_EQ(memory_stats().in_use - before.in_use,
-            std::int64_t{1000 * 128} + static_cast<std::int64_t>(class_bytes(class_of(5 * mib + 1))));
+            std::int64_t{128'000} + static_cast<std::int64_t>(class_bytes(class_of(5 * mib + 1))));
   release(large);
-  EXPECT_EQ(memory_stats().in_use - before.in_use, 1000 * 128);
+  EXPECT_EQ(memory_stats().in_use - before.in_use, 128'000);
   EXPECT_GE(memory_stats().cached - before.cached, static_cast<std::int64_t>(5 * mib));
   release_all(small);
   const MemoryStats after = memory_stats();
@@ -197,8 +201,9 @@ TEST_F(Allocator, PeakOfSmallBlocksMissesLittle) {
   reset_peak_memory();
   release_all(allocate_many(100'000, 128));
   const std::int64_t peak = memory_stats().peak - before;
-  EXPECT_LE(peak, 100'000 * 128);
-  EXPECT_GE(peak, 100'000 * 128 - 64 * std::int64_t{kib});
+  constexpr std::int64_t all = std::int64_t{100'000} * 128;
+  EXPECT_LE(peak, all);
+  EXPECT_GE(peak, all - 64 * std::int64_t{kib});
 }
 
 TEST_F(Allocator, EmptyCacheGivesEverythingBack) {
@@ -280,9 +285,10 @@ TEST_F(Allocator, ThreadsExchangeBlocksAllTheTime) {
   std::vector<Slot> board(slots);
   std::atomic<int> wrong = 0;
   std::vector<std::thread> workers;
+  workers.reserve(threads);
   for (int worker = 0; worker < threads; ++worker)
     workers.emplace_back([&, state = static_cast<std::uint32_t>(worker + 1)]() mutable {
-      for (int round = 0; round < 20'000; ++round) {
+      for (int round = 0; round < 5'000; ++round) {
         state = state * 1664525u + 1013904223u;
         Slot& slot = board[(state >> 16) % slots];
         if (slot.busy.exchange(true, std::memory_order_acquire)) continue;
@@ -296,7 +302,7 @@ TEST_F(Allocator, ThreadsExchangeBlocksAllTheTime) {
         std::memset(slot.block.data, slot.value, slot.bytes);
         slot.busy.store(false, std::memory_order_release);
         if (round % 1000 == 0 && memory_stats().in_use < 0) ++wrong;
-        if (round % 5000 == 0) empty_cache();
+        if (round % 1000 == 500) empty_cache();
       }
     });
   for (std::thread& worker : workers) worker.join();
@@ -322,7 +328,8 @@ TEST_F(Allocator, ALivingThreadKeepsABoundedShare) {
       release_all(allocate_many(4 * mib / bytes + 1, bytes));
       std::int64_t kept = 0;
       for (unsigned c = 0; c <= core::largest_class; ++c)
-        kept += core::detail::front->lists[c].count() * static_cast<std::int64_t>(class_bytes(static_cast<SizeClass>(c)));
+        kept +=
+            core::detail::front->lists[c].count() * static_cast<std::int64_t>(class_bytes(static_cast<SizeClass>(c)));
       EXPECT_LE(kept, front_bytes);
       most = std::max(most, kept);
     }

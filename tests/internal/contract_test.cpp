@@ -216,11 +216,15 @@ const Case large_cases[] = {
     {2, 170, 150, 140, Layout::batch_innermost, Layout::rows_backwards},
     {3, 150, 150, 150, Layout::shared_transposed, Layout::row_major},
     {3, 64, 160, 260, Layout::row_major, Layout::shared},
+    {1, 150, 600, 200, Layout::transposed, Layout::row_major},
+    {1, 150, 600, 200, Layout::row_major, Layout::transposed},
     {1, 20, 24, 9000, Layout::transposed, Layout::row_major},
     {1, 4, 8, 4096, Layout::transposed, Layout::row_major},
     {1, 3, 5, 4096, Layout::row_major, Layout::transposed},
     {1, 1, 3000, 100, Layout::row_major, Layout::row_major},
     {1, 1, 3000, 100, Layout::row_major, Layout::transposed},
+    {1, 1, 1027, 200, Layout::row_major, Layout::row_major},
+    {1, 1, 600, 3001, Layout::every_other, Layout::padded},
     {1, 3000, 1, 100, Layout::row_major, Layout::row_major},
     {1, 3000, 1, 100, Layout::transposed, Layout::row_major},
     {4096, 1, 8, 4, Layout::row_major, Layout::shared},
@@ -247,11 +251,11 @@ TEST(Contract, LargeF64) {
 
 /// The largest results bypass the caches where they are aligned; every number is one product, so the values are exact.
 template <class T>
-void check_streamed(std::int64_t batch, std::int64_t m, std::int64_t n) {
+void check_streamed(std::int64_t batch, std::int64_t m, std::int64_t n, std::uintptr_t offset = 0) {
   Operand<T> a(Layout::row_major, batch, m, 1, 1), b(Layout::row_major, batch, 1, n, 2);
   std::vector<T> memory(static_cast<std::size_t>(batch * m * n + 64), T{-12345});
   T* c = memory.data() + 16;
-  while (reinterpret_cast<std::uintptr_t>(c) % 64 != 0) ++c;
+  while (reinterpret_cast<std::uintptr_t>(c) % 64 != offset) ++c;
   kernels::contract(shape_of(Case{batch, m, n, 1, Layout::row_major, Layout::row_major}, a, b), a.origin(), b.origin(),
                     c);
   EXPECT_EQ(c[-1], T{-12345});
@@ -266,6 +270,7 @@ TEST(Contract, LargeOuterProducts) {
   check_streamed<double>(30, 700, 128);
   check_streamed<float>(1, 70000, 8 * 10);
   check_streamed<float>(1, 90000, 61);
+  check_streamed<float>(30, 700, 256, 4);
 }
 
 /// A zero times an infinity is nan, and nothing else is touched by it.

@@ -347,13 +347,12 @@ inline constexpr Fault fault_in = fault_inside<T>(Types<>{});
 template <class T, Fault fault>
 consteval void refuse_tree() {
   static_assert(fault != Fault::reference,
-                "tlaloc: a reference (or a mutable member) is no tree: a copy of the tree would still refer to the "
-                "tensors of the "
+                "tlaloc: a reference is no tree: a copy of the tree would still refer to the tensors of the "
                 "original. Hold the value, or give the class `auto tree() { return std::tie(...); }`");
   static_assert(fault != Fault::constant,
                 "tlaloc: a const member (or one behind a const reference) holds tensors that transforms could not "
-                "replace. Make it non-const; if "
-                "it comes from `auto tree() { return std::tie(...); }`, that function must exist without const, too");
+                "replace. Make it non-const; if it comes from `auto tree() { return std::tie(...); }`, that function "
+                "must exist without const, too");
   static_assert(fault != Fault::pointer,
                 "tlaloc: a pointer is no tree: a copy of the tree would share what it points to. Hold the value, a "
                 "std::optional or a std::vector, or give the class `auto tree() { return std::tie(...); }`");
@@ -365,16 +364,16 @@ consteval void refuse_tree() {
                 "tlaloc: the members of a class with a base class cannot be found. Give it `auto tree() { return "
                 "std::tie(...); }`, with and without const");
   static_assert(fault != Fault::count,
-                "tlaloc: the members of this class cannot be counted, or are more than 40. Give it `auto tree() { "
-                "return std::tie(...); }`, with and without const");
+                "tlaloc: the members of this class cannot be counted (is one a reference?), or are more than 40. "
+                "Give it `auto tree() { return std::tie(...); }`, with and without const");
   static_assert(fault != Fault::map_key,
                 "tlaloc: the keys of a map that is a tree are strings, integers or enumerators");
   static_assert(fault != Fault::custom_by_value,
-                "tlaloc: tree() returns copies, and replacing those would change nothing. Write `auto tree() { return "
-                "std::tie(...); }`");
+                "tlaloc: tree() returns copies, and replacing those would change nothing. Write `auto tree() { "
+                "return std::tie(...); }`");
   static_assert(fault != Fault::custom_not_const,
-                "tlaloc: this class has `auto tree()`, but not `auto tree() const { return std::tie(...); }`, which it "
-                "needs as well");
+                "tlaloc: this class has `auto tree()`, but not `auto tree() const { return std::tie(...); }`, which "
+                "it needs as well");
 }
 
 }  // namespace core

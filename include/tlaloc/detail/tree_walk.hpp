@@ -20,6 +20,10 @@
 
 namespace tlaloc::inline v0::core {
 
+/// Moves `capacity` items to the front of twice as many, which `heap` then owns.
+TLALOC_API Tensor** twice_the_room(std::vector<Tensor*>& heap, Tensor** items, std::size_t capacity);
+TLALOC_API const Tensor** twice_the_room(std::vector<const Tensor*>& heap, const Tensor** items, std::size_t capacity);
+
 /// Pointers to the tensors of one or more trees, in order; up to 16 without an allocation. Valid as long as the trees
 /// stay as they are.
 template <class Pointer>
@@ -35,7 +39,10 @@ class LeafList {
   const Pointer* end() const { return items_ + size_; }
 
   void push_back(Pointer leaf) {
-    if (size_ == capacity_) grow();
+    if (size_ == capacity_) {
+      items_ = twice_the_room(heap_items_, items_, capacity_);
+      capacity_ *= 2;
+    }
     items_[size_++] = leaf;
   }
 
@@ -44,8 +51,6 @@ class LeafList {
   void leaf(std::remove_pointer_t<Pointer>& tensor) { push_back(&tensor); }
 
  private:
-  TLALOC_API void grow();
-
   static constexpr std::size_t inline_capacity = 16;
   Pointer* items_ = inline_items_;
   std::size_t size_ = 0;
@@ -53,9 +58,6 @@ class LeafList {
   Pointer inline_items_[inline_capacity];
   std::vector<Pointer> heap_items_;
 };
-extern template class LeafList<Tensor*>;
-extern template class LeafList<const Tensor*>;
-
 using Leaves = LeafList<Tensor*>;
 using ConstLeaves = LeafList<const Tensor*>;
 

@@ -1,0 +1,111 @@
+// The interpreter behind jvp: a tensor at its level carries a tangent, which belongs to transforms further out.
+#include <tlaloc/jvp.hpp>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include <tlaloc/create.hpp>
+#include <tlaloc/error.hpp>
+
+#include "core/dispatch.hpp"
+
+namespace tlaloc::inline v0::core {
+namespace {
+
+class JvpInterpreter final : public Interpreter {
+ public:
+  LevelWord level = 0;
+
+  void apply(const OpTable& table, const void* op, std::span<const Tensor> in, Tensor* out) override {
+    const NamesOff names_off;
+    if (table.derivative == Derivative::expansion) return table.expand(op, in, out);
+    Borrowed<4> primals(in.size());
+    Borrowed<4> tangents(in.size());
+    for (std::size_t i = 0; i < in.size(); ++i) {
+      const bool mine = cursor_of(in[i]) > 0 && top_note(in[i]).level == level;
+      primals.set(i, in[i].bits() - (mine ? 1 : 0));
+      tangents.set(i, mine ? top_note(in[i]).value : 0);
+    }
+    const std::span<const Tensor> operands = primals.span(in.size());
+    table.run(op, operands, out);
+    if (table.derivative == Derivative::none) return;
+    constexpr int most_results = 4;
+    Tensor out_tangents[most_results];
+    JvpCall call{.in = operands, .tangents = tangents.span(in.size()), .out = out, .out_tangents = out_tangents};
+    table.jvp(op, call);
+    for (int k = 0; k < table.info.results; ++k) {
+      if (!out_tangents[k].defined()) continue;
+      const bool made_here =
+          std::none_of(in.begin(), in.end(), [&](const Tensor& x) { return object_of(x) == object_of(out[k]); });
+      out[k] = lift(std::move(out[k]), {level, out_tangents[k].surrender()}, made_here);
+    }
+  }
+
+  std::string describe() const override { return "jvp"; }
+};
+
+}  // namespace
+
+struct JvpScope::State {
+  State() : level(LevelKind::jvp, interpreter) { interpreter.level = level.word(); }
+
+  JvpInterpreter interpreter;
+  LevelScope level;
+};
+
+void JvpScope::Destroy::operator()(State* state) const noexcept {
+  std::destroy_at(state);
+  deallocate(reinterpret_cast<std::byte*>(state), class_of(sizeof(State)));
+}
+
+JvpScope::JvpScope() {
+  const Block block = allocate_class(class_of(sizeof(State)));
+  try {
+    state_.reset(::new (block.data) State);
+  } catch (...) {
+    deallocate(block.data, block.size_class);
+    throw;
+  }
+}
+JvpScope::~JvpScope() = default;
+
+void JvpScope::check_structure(std::size_t primals, std::size_t tangents) const {
+  if (primals != tangents)
+    throw ValueError("jvp: the primals hold " + std::to_string(primals) + " tensors and the tangents " +
+                     std::to_string(tangents) + "; the tangents are a tree like the primals");
+}
+
+void JvpScope::watch(Tensor& primal, const Tensor& tangent) {
+  if (!primal.defined() || !tangent.defined()) return;
+  const auto refuse = [&](const std::string& what) {
+    return "jvp: a tangent " + what + "; got primal " + describe(primal) + ", tangent " + describe(tangent) +
+           "; a tangent has the dtype, names and sizes of its primal, and the empty tensor stands for zero";
+  };
+  if (!is_float(object_of(primal)->dtype)) throw DTypeError(refuse("is given for a primal that is not a float"));
+  if (object_of(primal)->dtype != object_of(tangent)->dtype) throw DTypeError(refuse("has another dtype than its primal"));
+  const auto mine = visible_dims(tangent);
+  const auto wanted = visible_dims(primal);
+  bool fits = mine.size() == wanted.size();
+  for (std::size_t i = 0; fits && i < mine.size(); ++i) {
+    const bool named = mine[i].axis().named() && wanted[i].axis().named();
+    fits = mine[i].extent() == wanted[i].extent() && (!named || mine[i].axis() == wanted[i].axis());
+  }
+  if (!fits) throw ShapeError(refuse("does not have the shape of its primal"));
+  primal = lift(primal, {state_->level.word(), Tensor(tangent).surrender()}, false);
+}
+
+Tensor JvpScope::lower(Tensor& x) {
+  if (!x.defined()) return {};
+  if (cursor_of(x) > 0 && top_note(x).level == state_->level.word()) {
+    const std::uintptr_t bits = top_note(x).value;
+    Tensor borrowed = Tensor::adopt(bits);
+    Tensor tangent = borrowed;
+    borrowed.surrender();
+    x = lowered(x);
+    return with_names(std::move(tangent), visible_dims(x));
+  }
+  return is_float(object_of(x)->dtype) ? zeros_like(x) : Tensor();
+}
+
+}  // namespace tlaloc::inline v0::core

@@ -1,0 +1,156 @@
+#include "autodiff/tape.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <new>
+#include <utility>
+
+#include <tlaloc/error.hpp>
+
+#include "ops/internal.hpp"
+
+namespace tlaloc::inline v0::autodiff {
+
+using core::Needs;
+using core::OpTable;
+
+// What follows a node in memory, in this order: the results' slots, the inputs' slot addresses, the saved values, the
+// operation. A unary operation without parameters makes 56 bytes.
+struct Tape::Node {
+  const OpTable* table;
+  Node* previous;
+  Needs saved_mask;
+  std::uint16_t result_count;
+  std::uint16_t saved_count;
+  std::uint32_t input_count;
+  std::uint32_t saved_done;  // 1 once the saved values and the operation are freed
+
+  Tensor* slots() { return std::launder(reinterpret_cast<Tensor*>(this + 1)); }
+  Tensor** input_slots() { return reinterpret_cast<Tensor**>(slots() + result_count); }
+  Tensor* saved() { return reinterpret_cast<Tensor*>(input_slots() + input_count); }
+  void* op() { return saved() + saved_count; }
+};
+
+struct Tape::Chunk {
+  Chunk* previous;
+  core::SizeClass size_class;
+};
+
+namespace {
+
+constexpr std::size_t chunk_bytes = 64 * 1024;
+
+constexpr std::size_t rounded(std::size_t bytes) { return (bytes + 7) & ~std::size_t{7}; }
+
+}  // namespace
+
+Tape::~Tape() {
+  for (Node* node = last_; node != nullptr; node = node->previous) {
+    std::destroy_n(node->slots(), node->result_count);
+    clear(node);
+  }
+  for (Tensor* slot : input_slots_) std::destroy_at(slot);
+  while (chunks_ != nullptr) {
+    Chunk* const chunk = std::exchange(chunks_, chunks_->previous);
+    core::deallocate(reinterpret_cast<std::byte*>(chunk), chunk->size_class);
+  }
+}
+
+/// Frees the saved values and the operation.
+void Tape::clear(Node* node) noexcept {
+  if (node->saved_done != 0) return;
+  node->saved_done = 1;
+  std::destroy_n(node->saved(), node->saved_count);
+  if (node->table->destroy != nullptr) node->table->destroy(node->op());
+}
+
+void Tape::add_chunk(std::size_t bytes) {
+  const core::Block block = core::allocate_class(core::class_of(std::max(chunk_bytes, bytes + sizeof(Chunk))));
+  chunks_ = ::new (block.data) Chunk{chunks_, block.size_class};
+  next_ = block.data + sizeof(Chunk);
+  end_ = block.data + core::class_bytes(block.size_class);
+}
+
+std::byte* Tape::take(std::size_t bytes) {
+  if (static_cast<std::size_t>(end_ - next_) < bytes) [[unlikely]]
+    add_chunk(bytes);
+  return std::exchange(next_, next_ + bytes);
+}
+
+Tensor* Tape::new_slot() {
+  input_slots_.reserve(input_slots_.size() + 1);
+  Tensor* const slot = ::new (take(sizeof(Tensor))) Tensor;
+  input_slots_.push_back(slot);
+  return slot;
+}
+
+Tensor* Tape::record(const OpTable& table, const void* op, std::span<const Tensor> in,
+                     std::span<Tensor* const> input_slots, const Tensor* out) {
+  Needs mask = 0;
+  for (std::size_t i = 0; i < in.size(); ++i)
+    if (input_slots[i] != nullptr) mask |= table.needs_of(i);
+  const auto results = static_cast<std::size_t>(table.info.results);
+  const auto saved_count = static_cast<std::size_t>(std::popcount(mask));
+  const std::size_t bytes =
+      sizeof(Node) + (results + in.size() + saved_count) * sizeof(void*) + rounded(table.size);
+  auto* const node = ::new (take(bytes))
+      Node{&table, last_, mask, static_cast<std::uint16_t>(results), static_cast<std::uint16_t>(saved_count),
+           static_cast<std::uint32_t>(in.size()), 0};
+  for (std::size_t k = 0; k < results; ++k) ::new (node->slots() + k) Tensor;
+  std::copy(input_slots.begin(), input_slots.end(), node->input_slots());
+  Tensor* saved = node->saved();
+  for (Needs rest = mask; rest != 0; rest &= rest - 1) {
+    const int bit = std::countr_zero(rest);
+    ::new (saved++) Tensor(bit < 16 ? in[static_cast<std::size_t>(bit)] : out[bit - 16]);
+  }
+  table.copy(node->op(), op);
+  last_ = node;
+  return node->slots();
+}
+
+void Tape::clear_slots() noexcept {
+  for (Node* node = last_; node != nullptr; node = node->previous)
+    for (int k = 0; k < node->result_count; ++k) node->slots()[k] = Tensor();
+  for (Tensor* slot : input_slots_) *slot = Tensor();
+}
+
+void Tape::sweep(Sweep kind) {
+  if (std::exchange(sweeping_, true))
+    throw LevelError("vjp: a pull-back was called while the same one was running; call one after the other");
+  struct Cleanup {
+    Tape& tape;
+    bool done = false;
+    ~Cleanup() {
+      tape.sweeping_ = false;
+      if (!done) tape.clear_slots();
+    }
+  } cleanup{*this};
+  const core::NamesOff names_off;
+
+  constexpr std::size_t few = 4;
+  std::vector<Tensor> many;
+  for (Node* node = last_; node != nullptr; node = node->previous) {
+    Tensor* const slots = node->slots();
+    const bool reached = std::any_of(slots, slots + node->result_count, [](const Tensor& ct) { return ct.defined(); });
+    if (reached) {
+      const std::size_t inputs = node->input_count;
+      Tensor few_gradients[few];
+      if (inputs > few) many.assign(inputs, Tensor());
+      Tensor* const gradients = inputs > few ? many.data() : few_gradients;
+      core::VjpCall call{.saved = {node->saved(), node->saved_mask},
+                         .cotangents = slots,
+                         .input_slots = node->input_slots(),
+                         .gradients = gradients,
+                         .input_count = static_cast<int>(inputs)};
+      node->table->vjp(node->op(), call);
+      for (int k = 0; k < node->result_count; ++k) slots[k] = Tensor();
+      for (std::size_t i = 0; i < inputs; ++i)
+        if (Tensor* const slot = node->input_slots()[i]; slot != nullptr)
+          ops::accumulate(*slot, std::move(gradients[i]));
+    }
+    if (kind == Sweep::last) clear(node);
+  }
+  cleanup.done = true;
+}
+
+}  // namespace tlaloc::inline v0::autodiff

@@ -1,0 +1,222 @@
+// The interpreter behind vmap, and what its header calls.
+#include <tlaloc/vmap.hpp>
+
+#include <algorithm>
+#include <map>
+#include <string>
+
+#include <tlaloc/error.hpp>
+
+#include "core/dispatch.hpp"
+#include "ops/reductions.hpp"
+#include "ops/views.hpp"
+
+namespace tlaloc::inline v0::core {
+namespace {
+
+using ops::AxisSet;
+using ops::Order;
+
+/// Runs an operation once for the whole batch, by its batching rule.
+class BatchInterpreter final : public Interpreter {
+ public:
+  LevelWord level = 0;
+  std::int64_t extent = 0;
+  Axis axis;
+
+  bool is_mapped(const Tensor& x) const { return cursor_of(x) > 0 && top_note(x).level == level; }
+
+  void apply(const OpTable& table, const void* op, std::span<const Tensor> in, Tensor* out) override {
+    const NamesOff names_off;
+    constexpr std::size_t few = 4;
+    Borrowed<few> operands(in.size());
+    bool few_mapped[few];
+    std::unique_ptr<bool[]> many_mapped;
+    if (in.size() > few) many_mapped = std::make_unique<bool[]>(in.size());
+    bool* const mapped = in.size() > few ? many_mapped.get() : few_mapped;
+    for (std::size_t i = 0; i < in.size(); ++i) {
+      mapped[i] = is_mapped(in[i]);
+      operands.set(i, in[i].bits() - (mapped[i] ? 1 : 0));
+    }
+    BatchCall call{.in = operands.span(in.size()), .mapped = mapped, .extent = extent, .out = out};
+    table.batch(op, call);
+    for (int k = 0; k < table.info.results; ++k) {
+      const bool made_here =
+          std::none_of(in.begin(), in.end(), [&](const Tensor& x) { return object_of(x) == object_of(out[k]); });
+      out[k] = lift(std::move(out[k]), {level, 0}, made_here);
+    }
+  }
+
+  std::string describe() const override { return axis.named() ? "vmap over " + axis.name() : "vmap"; }
+};
+
+/// x with an axis moved to another place, as any operation moves it: outer transforms see it happen.
+Tensor moved(const Tensor& x, int from, int to) {
+  if (from == to) return x;
+  return dispatch(ops::Permute(Order::moving(visible_rank(x), from, to)), x);
+}
+
+/// x with its first visible axis called `name`.
+Tensor with_first_name(const Tensor& x, Axis name) {
+  Shape shape(visible_dims(x));
+  shape[0] = shape[0].named(name);
+  return with_names(x, shape.dims());
+}
+
+}  // namespace
+
+struct MapScope::State {
+  struct Argument {
+    Tensor* leaf;
+    std::size_t number;
+    int axis;  // -1: shared
+  };
+
+  State(const MapOptions& given, std::size_t count) : options(given), argument_count(count) {}
+
+  const MapOptions& options;
+  std::size_t argument_count;
+  std::vector<Argument> arguments;
+  BatchInterpreter interpreter;
+  std::optional<LevelScope> level;
+
+  std::string got() const {
+    std::string text = "; got ";
+    for (std::size_t i = 0; i < arguments.size(); ++i)
+      text += (i == 0 ? "argument " : ", argument ") + std::to_string(arguments[i].number) + ": " +
+              describe(*arguments[i].leaf);
+    return text;
+  }
+  int axis_by_number(const Tensor& x, std::size_t number, int axis) const;
+  std::int64_t common_extent() const;
+};
+
+int MapScope::State::axis_by_number(const Tensor& x, std::size_t number, int axis) const {
+  const int rank = visible_rank(x);
+  const int place = axis < 0 ? axis + rank : axis;
+  if (place < 0 || place >= rank)
+    throw AxisError("vmap: in_axes asks for axis " + std::to_string(axis) + " of argument " + std::to_string(number) +
+                    ", which has " + std::to_string(rank) + " axes" + got() + "; in_axes says `none` for what is shared");
+  const Axis name = visible_dims(x)[static_cast<std::size_t>(place)].axis();
+  if (options.axis.named() && name.named() && name != options.axis)
+    throw AxisError("vmap: in_axes maps axis " + std::to_string(axis) + " of argument " + std::to_string(number) +
+                    " as " + options.axis.name() + ", but it is called " + name.name() + got() +
+                    "; map the axis that has the name, or rename it");
+  return place;
+}
+
+std::int64_t MapScope::State::common_extent() const {
+  // The extent that most arguments have is taken for the right one, so that a message names the odd one out.
+  std::map<std::int64_t, int> votes;
+  const auto extent_of = [](const Argument& a) {
+    return visible_dims(*a.leaf)[static_cast<std::size_t>(a.axis)].extent();
+  };
+  for (const Argument& a : arguments)
+    if (a.axis >= 0) ++votes[extent_of(a)];
+  if (options.size >= 0) votes = {{options.size, 1}};
+  if (votes.empty())
+    throw ValueError("vmap: no argument is mapped" +
+                     (options.axis.named() ? ": none has the axis " + options.axis.name() : std::string()) + got() +
+                     "; map one, or say how many examples there are with axis_size()");
+  const auto most = std::max_element(votes.begin(), votes.end(),
+                                     [](const auto& a, const auto& b) { return a.second < b.second; });
+  for (const Argument& a : arguments)
+    if (a.axis >= 0 && extent_of(a) != most->first)
+      throw ShapeError("vmap: argument " + std::to_string(a.number) + " has " + std::to_string(extent_of(a)) +
+                       " examples along its axis " + std::to_string(a.axis) + ", but " +
+                       (options.size >= 0 ? "axis_size is " : "the batch has ") + std::to_string(most->first) + got() +
+                       "; all mapped axes need one extent (an extent of 1 does not stretch)");
+  return most->first;
+}
+
+MapScope::MapScope(const MapOptions& options, std::size_t argument_count)
+    : state_(std::make_unique<State>(options, argument_count)) {
+  if (options.in && options.in->entries.size() != argument_count && options.in->entries.size() != 1)
+    throw ValueError("vmap: in_axes has " + std::to_string(options.in->entries.size()) +
+                     " entries and the function is called with " + std::to_string(argument_count) +
+                     " arguments; give one entry for each argument, or one for all");
+}
+MapScope::~MapScope() = default;
+
+void MapScope::argument(Tensor& leaf, std::size_t number) {
+  State& state = *state_;
+  if (!leaf.defined()) return;
+  state.arguments.push_back({&leaf, number, -1});
+  int& axis = state.arguments.back().axis;
+  if (!state.options.in) {
+    if (state.options.axis.named()) {
+      axis = Shape(visible_dims(leaf)).position(state.options.axis);
+    } else if (state.options.size < 0 || visible_rank(leaf) > 0) {
+      axis = state.axis_by_number(leaf, number, 0);
+    }
+    return;
+  }
+  const auto& entries = state.options.in->entries;
+  const MapAxis entry = entries[entries.size() == 1 ? 0 : number];
+  if (entry.kind() == MapAxis::Kind::total)
+    throw ValueError("vmap: in_axes has `summed`, which is for results; say an axis number or `none`");
+  if (entry.kind() == MapAxis::Kind::axis) axis = state.axis_by_number(leaf, number, entry.number());
+}
+
+void MapScope::start() {
+  State& state = *state_;
+  const Axis name = state.options.axis;
+  const ThreadState& thread = thread_state();
+  for (int depth = 1; name.named() && depth <= thread.depth; ++depth)
+    if (thread.axes[static_cast<std::size_t>(depth)] == name)
+      throw AxisError("vmap: the axis " + name.name() + " is already mapped by a running vmap" + state.got() +
+                      "; rename the axis of the inner one");
+  state.interpreter.extent = state.common_extent();
+  state.interpreter.axis = name;
+  state.level.emplace(LevelKind::vmap, state.interpreter, name);
+  state.interpreter.level = state.level->word();
+  // Names are off: the mapped axis still shows on the arguments.
+  const NamesOff names_off;
+  for (const State::Argument& a : state.arguments) {
+    if (a.axis < 0) continue;
+    const Tensor front = with_first_name(moved(*a.leaf, a.axis, 0), Axis::none);
+    *a.leaf = lift(front, {state.level->word(), 0}, false);
+  }
+}
+
+void MapScope::finish(const Leaves& results) {
+  State& state = *state_;
+  const auto& entries = state.options.out.entries;
+  if (entries.size() != 1 && entries.size() != results.size())
+    throw ValueError("vmap: out_axes has " + std::to_string(entries.size()) + " entries and the result " +
+                     std::to_string(results.size()) + " tensors; give one entry for each, or one for all");
+  std::vector<bool> mapped;
+  for (Tensor* x : results) {
+    mapped.push_back(x->defined() && state.interpreter.is_mapped(*x));
+    if (mapped.back()) *x = lowered(*x);
+  }
+  state.level->end();
+  const NamesOff names_off;
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    Tensor& x = *results[i];
+    if (!x.defined()) continue;
+    const MapAxis entry = entries[entries.size() == 1 ? 0 : i];
+    if (entry.kind() == MapAxis::Kind::no_axis) {
+      if (mapped[i])
+        throw AxisError("vmap: out_axes says `none` for result " + std::to_string(i) +
+                        ", which differs from example to example; got " + describe(x) +
+                        " with the batch in front; say where its batch axis goes, or `summed`");
+      continue;
+    }
+    if (!mapped[i]) x = dispatch(ops::Expand::in_front(state.interpreter.extent), x);
+    if (entry.kind() == MapAxis::Kind::total) {
+      const Shape shape(visible_dims(x));
+      x = dispatch(ops::Sum(AxisSet::single(0), Shape{shape[0]}), x);
+      continue;
+    }
+    const int rank = visible_rank(x);
+    const int place = entry.number() < 0 ? entry.number() + rank : entry.number();
+    if (place < 0 || place >= rank)
+      throw AxisError("vmap: out_axes puts the batch at axis " + std::to_string(entry.number()) + " of result " +
+                      std::to_string(i) + ", which has " + std::to_string(rank) + " axes with it; got " + describe(x) +
+                      "; axes are numbered from " + std::to_string(-rank) + " to " + std::to_string(rank - 1));
+    x = moved(with_first_name(x, state.options.axis), 0, place);
+  }
+}
+
+}  // namespace tlaloc::inline v0::core
