@@ -58,16 +58,15 @@ void check_places(const char* operation, const LeafPlaces& first, const LeafPlac
   const auto& b = other.places();
   const auto [in_a, in_b] = std::mismatch(a.begin(), a.end(), b.begin(), b.end());
   if (in_a == a.end() && in_b == b.end()) return;
-  const auto describe = [](const char* which, std::string tree, const auto& places, auto place) {
-    return std::string(which) + tree + " (tensors: " + std::to_string(places.size()) + ") has " +
+  const auto describe = [](int tree, const auto& places, auto place) {
+    return "tree " + std::to_string(tree) + " (tensors: " + std::to_string(places.size()) + ") has " +
            (place == places.end() ? "no more"
             : place->empty()      ? "one that is the whole tree"
                                   : "one at " + *place);
   };
   throw ShapeError(std::string(operation) + ": the trees hold tensors in different places; the first " +
-                   std::to_string(in_a - a.begin()) + " agree, then " + describe("tree ", "1", a, in_a) +
-                   describe(" and tree ", std::to_string(number), b, in_b) +
-                   "; the trees need equal sizes, keys and alternatives");
+                   std::to_string(in_a - a.begin()) + " agree, then " + describe(1, a, in_a) + " and " +
+                   describe(number, b, in_b) + "; the trees need equal sizes, keys and alternatives");
 }
 
 std::vector<Tensor> copy_leaves(const ConstLeaves& leaves) {

@@ -1,15 +1,19 @@
 // Trees: which types are trees, in what order their tensors come, and that nothing is lost or shared on the way.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <complex>
+#include <cstddef>
 #include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <tuple>
+#include <type_traits>
 #include <unordered_map>
 #include <utility>
 #include <variant>

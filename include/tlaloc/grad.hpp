@@ -92,14 +92,14 @@ consteval std::size_t place_of() {
 
 /// f(args...), with argument Selected[k] replaced by selected[k].
 template <std::size_t... Selected, class F, class Chosen, class... Args>
-decltype(auto) call_with(std::index_sequence<Selected...>, F& f, Chosen& selected, std::tuple<Args&&...> args) {
+decltype(auto) call_with(std::index_sequence<Selected...>, F& f, Chosen& selected, std::tuple<Args...> args) {
   return [&]<std::size_t... I>(std::index_sequence<I...>) -> decltype(auto) {
     const auto argument = [&]<std::size_t J>() -> decltype(auto) {
       constexpr std::size_t place = place_of<J, Selected...>();
       if constexpr (place < sizeof...(Selected))
         return std::move(std::get<place>(selected));
       else
-        return static_cast<std::tuple_element_t<J, std::tuple<Args&&...>>>(std::get<J>(args));
+        return static_cast<std::tuple_element_t<J, std::tuple<Args...>>>(std::get<J>(args));
     };
     return f(argument.template operator()<I>()...);
   }(std::index_sequence_for<Args...>{});
@@ -150,8 +150,8 @@ auto unwrapped(std::tuple<T...>&& values) {
 }
 
 template <bool WithValue, std::size_t... Selected, class F, class... Args>
-auto run_grad(std::index_sequence<Selected...> selection, F& f, std::tuple<Args&&...> args) {
-  std::tuple<std::decay_t<std::tuple_element_t<Selected, std::tuple<Args&&...>>>...> selected(
+auto run_grad(std::index_sequence<Selected...> selection, F& f, std::tuple<Args...> args) {
+  std::tuple<std::decay_t<std::tuple_element_t<Selected, std::tuple<Args...>>>...> selected(
       std::get<Selected>(args)...);
   auto gradients = selected;
   GradScope scope(WithValue ? "value_and_grad" : "grad");

@@ -47,8 +47,9 @@ double work_of(const ContractShape& s) {
 }
 
 ContractShape copy_of(const ContractShape& s) {
-  return {in_register(s.batch), in_register(s.m),     in_register(s.n),       in_register(s.k),     in_register(s.a_batch),
-          in_register(s.a_row), in_register(s.a_col), in_register(s.b_batch), in_register(s.b_row), in_register(s.b_col)};
+  return {in_register(s.batch),   in_register(s.m),     in_register(s.n),     in_register(s.k),
+          in_register(s.a_batch), in_register(s.a_row), in_register(s.a_col), in_register(s.b_batch),
+          in_register(s.b_row),   in_register(s.b_col)};
 }
 
 /// c^T = b^T a^T; c itself stays as it is when one of its extents is 1.

@@ -289,8 +289,17 @@ void multiply_small(const ContractShape& s, const T* a, const T* b, T* c, T* c_e
   if (s.b_col == 1 && s.n > 1) {
     if (s.m == 1 && s.n >= 8 * lanes && static_cast<double>(s.n) * static_cast<double>(s.k) >= streaming_size)
       return multiply_row_streaming(s.n, s.k, a, s.a_col, b, s.b_row, c);
-    Panel<T> panel{in_register(s.k),     a, in_register(s.a_row), in_register(s.a_col), b,
-                   in_register(s.b_row), c, in_register(s.n),     0,                    0, c_end};
+    Panel<T> panel{in_register(s.k),
+                   a,
+                   in_register(s.a_row),
+                   in_register(s.a_col),
+                   b,
+                   in_register(s.b_row),
+                   c,
+                   in_register(s.n),
+                   0,
+                   0,
+                   c_end};
     return multiply_row_major(s.m, s.n, panel);
   }
   // Packing b pays only when several rows use it.

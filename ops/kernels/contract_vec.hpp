@@ -24,9 +24,9 @@ inline void unrolled(F&& body) {
   }(std::make_integer_sequence<int, N>{});
 }
 
-/// x, kept out of any vector the compiler would like to move it in together with its neighbours in memory. The fields of
-/// a shape have usually just been stored one by one, and a vector load has to wait until they reach the cache: as long as
-/// a whole small product takes.
+/// x, kept out of any vector the compiler would like to move it in together with its neighbours in memory. The fields
+/// of a shape have usually just been stored one by one, and a vector load has to wait until they reach the cache: as
+/// long as a whole small product takes.
 inline std::int64_t in_register(std::int64_t x) {
   asm("" : "+r"(x));
   return x;

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <limits>
 #include <memory>
+#include <ostream>
 #include <random>
 #include <type_traits>
 #include <vector>
@@ -86,8 +87,8 @@ struct Shape {
   Int entry(Int result, Int i) const { return (result / inner * count + i) * inner + result % inner; }
 };
 
-::testing::Message& operator<<(::testing::Message& message, const Shape& s) {
-  return message << "[" << s.outer << ", " << s.count << ", " << s.inner << "]";
+std::ostream& operator<<(std::ostream& stream, const Shape& s) {
+  return stream << "[" << s.outer << ", " << s.count << ", " << s.inner << "]";
 }
 
 template <class F>
@@ -95,7 +96,7 @@ void for_each_shape(const F& f) {
   for (const Int count : counts)
     for (const Int outer : outers)
       for (const Int inner : inners)
-        if (outer * count * inner <= 60000) f(Shape{outer, count, inner});
+        if (outer * count * inner <= 9000) f(Shape{outer, count, inner});
 }
 
 /// Large enough to be shared among threads in every way there is.
@@ -363,7 +364,8 @@ void expect_logsumexp(const Shape& s, const Input<T>& in) {
     else if (std::isinf(expected))
       ASSERT_EQ(out[r], expected) << s << " at " << r;
     else
-      ASSERT_NEAR(out[r], expected, (8 + std::abs(expected)) * std::numeric_limits<T>::epsilon()) << s << " at " << r;
+      ASSERT_LE(std::abs(out[r] - expected), (8 + std::abs(expected)) * std::numeric_limits<T>::epsilon())
+          << s << " at " << r;
   }
 }
 
