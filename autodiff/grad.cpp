@@ -9,6 +9,7 @@
 
 #include "autodiff/tape.hpp"
 #include "core/dispatch.hpp"
+#include "core/inline_vector.hpp"
 #include "ops/internal.hpp"
 
 namespace tlaloc::inline v0::core {
@@ -30,12 +31,8 @@ class TapeInterpreter final : public Interpreter {
       const NamesOff names_off;
       return table.expand(op, in, out);
     }
-    constexpr std::size_t few = 4;
-    Borrowed<few> lower(in.size());
-    Tensor* few_slots[few];
-    std::vector<Tensor*> many_slots;
-    if (in.size() > few) many_slots.resize(in.size());
-    Tensor** const slots = in.size() > few ? many_slots.data() : few_slots;
+    Borrowed<3> lower(in.size());
+    InlineVector<Tensor*, 3> slots(in.size());
     for (std::size_t i = 0; i < in.size(); ++i) {
       const bool mine = cursor_of(in[i]) > 0 && top_note(in[i]).level == level;
       slots[i] = mine ? reinterpret_cast<Tensor*>(top_note(in[i]).value) : nullptr;
@@ -48,14 +45,10 @@ class TapeInterpreter final : public Interpreter {
     bool differentiable = false;
     for (int k = 0; k < results; ++k) differentiable |= is_float(object_of(out[k])->dtype);
     if (!differentiable) return;
-    Tensor* const result_slots = tape.record(table, op, operands, {slots, in.size()}, out);
-    for (int k = 0; k < results; ++k) {
-      if (!is_float(object_of(out[k])->dtype)) continue;
-      const bool made_here =
-          std::none_of(in.begin(), in.end(), [&](const Tensor& x) { return object_of(x) == object_of(out[k]); });
-      const Annotation note{level, reinterpret_cast<std::uintptr_t>(result_slots + k)};
-      out[k] = lift(std::move(out[k]), note, made_here);
-    }
+    Tensor* const result_slots = tape.record(table, op, operands, slots.span(), out);
+    for (int k = 0; k < results; ++k)
+      if (is_float(object_of(out[k])->dtype))
+        lift_result(out[k], {level, reinterpret_cast<std::uintptr_t>(result_slots + k)}, in);
   }
 
   std::string describe() const override { return std::string(name_); }
@@ -86,8 +79,8 @@ struct GradScope::State {
 
   TapeInterpreter interpreter;
   std::string_view name;
-  std::vector<Input> inputs;
-  std::vector<Output> outputs;
+  InlineVector<Input, 6> inputs;
+  InlineVector<Output, 2> outputs;
   LevelScope level;
 };
 
@@ -119,7 +112,7 @@ void GradScope::watch(Tensor& leaf, int argument, LeafKind kind) {
   }
   Tensor* const slot = differentiable ? state.interpreter.tape.new_slot() : nullptr;
   state.inputs.push_back({leaf, slot});
-  if (differentiable) leaf = lift(leaf, {state.level.word(), reinterpret_cast<std::uintptr_t>(slot)}, false);
+  if (differentiable) leaf = lift(leaf, {state.level.word(), reinterpret_cast<std::uintptr_t>(slot)});
 }
 
 Tensor* GradScope::lower(Tensor& x) {
@@ -155,10 +148,15 @@ void GradScope::loss(Tensor& x) {
 
 void GradScope::pull_back(std::span<const Tensor> cotangents, std::span<Tensor> gradients, bool last) {
   State& state = *state_;
-  for (std::size_t k = 0; k < cotangents.size(); ++k) {
-    const State::Output& output = state.outputs[k];
-    if (output.slot == nullptr || !cotangents[k].defined()) continue;
-    ops::accumulate(*output.slot, cotangents[k]);
+  try {
+    for (std::size_t k = 0; k < cotangents.size(); ++k) {
+      const State::Output& output = state.outputs[k];
+      if (output.slot == nullptr || !cotangents[k].defined()) continue;
+      ops::accumulate(*output.slot, cotangents[k]);
+    }
+  } catch (...) {
+    state.interpreter.tape.clear_slots();
+    throw;
   }
   state.interpreter.tape.sweep(last ? Sweep::last : Sweep::again);
   for (std::size_t i = 0; i < gradients.size(); ++i) {
@@ -166,7 +164,7 @@ void GradScope::pull_back(std::span<const Tensor> cotangents, std::span<Tensor> 
     if (input.slot == nullptr) {
       gradients[i] = Tensor();
     } else if (input.slot->defined()) {
-      gradients[i] = with_names(std::exchange(*input.slot, Tensor()), visible_dims(input.value));
+      gradients[i] = with_names_of(std::exchange(*input.slot, Tensor()), input.value);
     } else {
       gradients[i] = zeros_like(input.value);
     }

@@ -36,9 +36,7 @@ class JvpInterpreter final : public Interpreter {
     table.jvp(op, call);
     for (int k = 0; k < table.info.results; ++k) {
       if (!out_tangents[k].defined()) continue;
-      const bool made_here =
-          std::none_of(in.begin(), in.end(), [&](const Tensor& x) { return object_of(x) == object_of(out[k]); });
-      out[k] = lift(std::move(out[k]), {level, out_tangents[k].surrender()}, made_here);
+      lift_result(out[k], {level, out_tangents[k].surrender()}, in);
     }
   }
 
@@ -92,7 +90,9 @@ void JvpScope::watch(Tensor& primal, const Tensor& tangent) {
     fits = mine[i].extent() == wanted[i].extent() && (!named || mine[i].axis() == wanted[i].axis());
   }
   if (!fits) throw ShapeError(refuse("does not have the shape of its primal"));
-  primal = lift(primal, {state_->level.word(), Tensor(tangent).surrender()}, false);
+  Tensor shared = tangent;
+  primal = lift(primal, {state_->level.word(), shared.bits()}, false);
+  shared.surrender();
 }
 
 Tensor JvpScope::lower(Tensor& x) {
@@ -103,7 +103,7 @@ Tensor JvpScope::lower(Tensor& x) {
     Tensor tangent = borrowed;
     borrowed.surrender();
     x = lowered(x);
-    return with_names(std::move(tangent), visible_dims(x));
+    return with_names_of(std::move(tangent), x);
   }
   return is_float(object_of(x)->dtype) ? zeros_like(x) : Tensor();
 }

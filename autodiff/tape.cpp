@@ -7,6 +7,7 @@
 
 #include <tlaloc/error.hpp>
 
+#include "core/inline_vector.hpp"
 #include "ops/internal.hpp"
 
 namespace tlaloc::inline v0::autodiff {
@@ -31,12 +32,25 @@ struct Tape::Node {
   void* op() { return saved() + saved_count; }
 };
 
+struct Tape::InputSlot {
+  Tensor cotangent;
+  InputSlot* previous;
+};
+
 struct Tape::Chunk {
   Chunk* previous;
   core::SizeClass size_class;
 };
 
 namespace {
+
+/// The first cotangent to arrive is just kept.
+inline void accumulate(Tensor& slot, Tensor&& term) {
+  if (!slot.defined())
+    slot = std::move(term);
+  else
+    ops::accumulate(slot, std::move(term));
+}
 
 constexpr std::size_t chunk_bytes = 64 * 1024;
 
@@ -49,7 +63,7 @@ Tape::~Tape() {
     std::destroy_n(node->slots(), node->result_count);
     clear(node);
   }
-  for (Tensor* slot : input_slots_) std::destroy_at(slot);
+  for (InputSlot* input = inputs_; input != nullptr; input = input->previous) std::destroy_at(&input->cotangent);
   while (chunks_ != nullptr) {
     Chunk* const chunk = std::exchange(chunks_, chunks_->previous);
     core::deallocate(reinterpret_cast<std::byte*>(chunk), chunk->size_class);
@@ -78,10 +92,8 @@ std::byte* Tape::take(std::size_t bytes) {
 }
 
 Tensor* Tape::new_slot() {
-  input_slots_.reserve(input_slots_.size() + 1);
-  Tensor* const slot = ::new (take(sizeof(Tensor))) Tensor;
-  input_slots_.push_back(slot);
-  return slot;
+  inputs_ = ::new (take(sizeof(InputSlot))) InputSlot{Tensor(), inputs_};
+  return &inputs_->cotangent;
 }
 
 Tensor* Tape::record(const OpTable& table, const void* op, std::span<const Tensor> in,
@@ -111,7 +123,7 @@ Tensor* Tape::record(const OpTable& table, const void* op, std::span<const Tenso
 void Tape::clear_slots() noexcept {
   for (Node* node = last_; node != nullptr; node = node->previous)
     for (int k = 0; k < node->result_count; ++k) node->slots()[k] = Tensor();
-  for (Tensor* slot : input_slots_) *slot = Tensor();
+  for (InputSlot* input = inputs_; input != nullptr; input = input->previous) input->cotangent = Tensor();
 }
 
 void Tape::sweep(Sweep kind) {
@@ -127,26 +139,23 @@ void Tape::sweep(Sweep kind) {
   } cleanup{*this};
   const core::NamesOff names_off;
 
-  constexpr std::size_t few = 4;
-  std::vector<Tensor> many;
   for (Node* node = last_; node != nullptr; node = node->previous) {
     Tensor* const slots = node->slots();
-    const bool reached = std::any_of(slots, slots + node->result_count, [](const Tensor& ct) { return ct.defined(); });
+    bool reached = false;
+    for (std::size_t k = 0; k < node->result_count; ++k) reached |= slots[k].defined();
     if (reached) {
       const std::size_t inputs = node->input_count;
-      Tensor few_gradients[few];
-      if (inputs > few) many.assign(inputs, Tensor());
-      Tensor* const gradients = inputs > few ? many.data() : few_gradients;
+      core::InlineVector<Tensor, 3> gradients(inputs);
       core::VjpCall call{.saved = {node->saved(), node->saved_mask},
                          .cotangents = slots,
                          .input_slots = node->input_slots(),
-                         .gradients = gradients,
+                         .gradients = gradients.data(),
                          .input_count = static_cast<int>(inputs)};
       node->table->vjp(node->op(), call);
-      for (int k = 0; k < node->result_count; ++k) slots[k] = Tensor();
+      for (std::size_t k = 0; k < node->result_count; ++k) slots[k] = Tensor();
       for (std::size_t i = 0; i < inputs; ++i)
-        if (Tensor* const slot = node->input_slots()[i]; slot != nullptr)
-          ops::accumulate(*slot, std::move(gradients[i]));
+        if (Tensor* const slot = node->input_slots()[i]; slot != nullptr && gradients[i].defined())
+          accumulate(*slot, std::move(gradients[i]));
     }
     if (kind == Sweep::last) clear(node);
   }

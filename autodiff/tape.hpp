@@ -9,7 +9,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <vector>
 
 #include <tlaloc/tensor.hpp>
 
@@ -40,21 +39,23 @@ class Tape {
   /// Goes back over all nodes, from whatever cotangents stand in the slots; afterwards only the inputs' slots hold any. When
   /// a rule throws, no slot does.
   void sweep(Sweep kind);
+  /// Forgets the cotangents in all slots.
+  void clear_slots() noexcept;
 
  private:
   struct Node;
   struct Chunk;
+  struct InputSlot;
 
   std::byte* take(std::size_t bytes);
   void add_chunk(std::size_t bytes);
-  void clear_slots() noexcept;
   static void clear(Node* node) noexcept;
 
   std::byte* next_ = nullptr;
   std::byte* end_ = nullptr;
   Chunk* chunks_ = nullptr;
   Node* last_ = nullptr;
-  std::vector<Tensor*> input_slots_;
+  InputSlot* inputs_ = nullptr;
   bool sweeping_ = false;
 };
 

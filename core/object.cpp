@@ -116,27 +116,24 @@ Tensor with_shape(const Tensor& x, ShapeRef shape) {
 Tensor with_names(Tensor x, std::span<const Dim> dims) {
   const int hidden = hidden_rank(x);
   const Shape& now = physical_shape(x)->shape;
+  bool differ = false;
+  for (int i = hidden; i < now.rank(); ++i) differ |= now[i].axis() != dims[static_cast<std::size_t>(i - hidden)].axis();
+  if (!differ) return x;
   Shape wanted = now;
   for (int i = hidden; i < now.rank(); ++i)
     wanted[i] = now[i].named(dims[static_cast<std::size_t>(i - hidden)].axis());
-  if (wanted == now) return x;
   ShapeRef shape = intern(wanted);
   if (object_of(x)->count.load(std::memory_order_acquire) != 1) return with_shape(x, std::move(shape));
   release(std::exchange(object_of(x)->shape, shape.surrender()));
   return x;
 }
 
-Tensor lift(Tensor x, Annotation note, bool made_here) {
-  Object* object = object_of(x);
+Tensor lift(Tensor x, Annotation note) {
   const int cursor = cursor_of(x);
-  if (made_here && object->note_count == cursor && cursor < object->note_capacity()) {
-    x.surrender();
-  } else {
-    if (cursor == Object::inline_notes + ViewDetail::more_notes)
-      throw LevelError("transforms: a tensor of shape " + object->shape->shape.to_string() + " belongs to more than " +
-                       std::to_string(cursor) + " of them at once");
-    object = make_alias(x, ShapeRef::share(object->shape), cursor + 1);
-  }
+  if (cursor == Object::inline_notes + ViewDetail::more_notes)
+    throw LevelError("transforms: a tensor of shape " + physical_shape(x)->shape.to_string() + " belongs to more than " +
+                     std::to_string(cursor) + " of them at once");
+  Object* const object = make_alias(x, ShapeRef::share(physical_shape(x)), cursor + 1);
   object->note(cursor) = note;
   object->note_count = static_cast<std::uint8_t>(cursor + 1);
   return handle(object, cursor + 1);

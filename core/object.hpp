@@ -131,8 +131,11 @@ Tensor concrete(std::string_view what, const Tensor& x);
 Tensor make_view(const Tensor& x, ShapeRef shape, std::int64_t offset, const Strides& strides);
 /// The same tensor, its annotations included, with other names; `shape` must have the physical extents of x.
 Tensor with_shape(const Tensor& x, ShapeRef shape);
-/// x with its visible dimensions named as `dims` are.
+/// x with its visible dimensions named as `dims` are, and as those of a tensor with the same visible extents.
 Tensor with_names(Tensor x, std::span<const Dim> dims);
+inline Tensor with_names_of(Tensor x, const Tensor& like) {
+  return physical_shape(x) == physical_shape(like) ? std::move(x) : with_names(std::move(x), visible_dims(like));
+}
 
 /// x without the innermost transform. The borrowed form holds no reference of its own: see Borrowed.
 inline Tensor lowered(const Tensor& x) {
@@ -140,9 +143,24 @@ inline Tensor lowered(const Tensor& x) {
   return Tensor::adopt(x.bits() - 1);
 }
 
-/// Lifts x: its handle sees one annotation more. `made_here` says that the caller has just made x's object, and no one
-/// but itself can have seen it without its annotations; otherwise a view is made. Takes over the annotation's reference.
-Tensor lift(Tensor x, Annotation note, bool made_here);
+/// Lifts x: its handle sees one annotation more, on a view of the same elements. Takes over the annotation's reference.
+Tensor lift(Tensor x, Annotation note);
+
+/// The same for a result that an interpreter has just got from below its level. When its object was made there, rather than
+/// handed through from an input, nobody else can have seen it at this level, and the annotation goes onto the object itself.
+inline void lift_result(Tensor& x, Annotation note, std::span<const Tensor> in) {
+  Object* const object = object_of(x);
+  const int cursor = cursor_of(x);
+  bool in_place = object->note_count == cursor && cursor < Object::inline_notes;
+  for (const Tensor& input : in) in_place &= object_of(input) != object;
+  if (!in_place) [[unlikely]] {
+    x = lift(std::move(x), note);
+    return;
+  }
+  object->notes[cursor] = note;
+  object->note_count = static_cast<std::uint8_t>(cursor + 1);
+  x = Tensor::adopt(x.surrender() + 1);
+}
 
 /// An array of tensors that hold no references: what a dispatch passes down is kept alive by its caller.
 template <std::size_t N>

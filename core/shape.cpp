@@ -26,10 +26,6 @@ void Shape::refuse_rank() {
                   " dimensions, the batch axes of running vmaps included; merge some of them with reshape");
 }
 
-Shape::Shape(std::span<const Dim> dims) {
-  for (const Dim dim : dims) push_back(dim);
-}
-
 int Shape::find(AxisRef axis) const {
   if (axis.by_name()) {
     if (const int found = position(axis.axis()); found >= 0) return found;

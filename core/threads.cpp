@@ -40,9 +40,6 @@ constexpr int most_threads = 1024;
 // 0 until somebody asks.
 constinit std::atomic<int> thread_count = 0;
 
-// True on pool threads, and on a caller while it works for the pool.
-[[gnu::tls_model("initial-exec")]] constinit thread_local bool inside_pool = false;
-
 void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t expected) {
   syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAIT_PRIVATE, expected, nullptr, nullptr, 0);
 }
@@ -175,9 +172,10 @@ class Pool {
  public:
   explicit Pool(Pool* parents) : parents_(parents) {}
 
-  // False if another thread has the pool, or there are no workers to be had.
+  // False if the pool is taken, by another thread or by the parallel_for that this call is inside of, or if there are
+  // no workers to be had.
   bool try_run(const Job& job) {
-    if (busy_.exchange(true, std::memory_order_acquire)) return false;
+    if (busy_.load(std::memory_order_relaxed) || busy_.exchange(true, std::memory_order_acquire)) return false;
     const int wanted = thread_count.load(std::memory_order_relaxed) - 1;
     if (wanted != wanted_) resize(wanted);
     const bool works = !workers_.empty();
@@ -192,9 +190,7 @@ class Pool {
     job_.control = FloatControl::of_this_thread();
     next_.store(0, std::memory_order_relaxed);
     gate_.open(static_cast<int>(std::min<std::int64_t>(job.pieces - 1, most_threads)));
-    inside_pool = true;
     run_pieces();
-    inside_pool = false;
     gate_.close_and_wait();
   }
 
@@ -207,7 +203,6 @@ class Pool {
   }
 
   void work(int number) noexcept {
-    inside_pool = true;
     std::uint32_t last = Gate::no_ticket;
     while (gate_.enter(last, [&] { return number >= staying_.load(std::memory_order_relaxed); })) {
       job_.control.adopt();
@@ -276,7 +271,7 @@ namespace detail {
 
 void run_pieces(std::int64_t n, std::int64_t grain, Piece piece, const void* body) {
   const Job job{.piece = piece, .body = body, .n = n, .grain = grain, .pieces = (n - 1) / grain + 1};
-  if (!inside_pool && num_threads() > 1) {
+  if (num_threads() > 1) {
     Pool* workers = pool.load(std::memory_order_acquire);
     if (workers == nullptr) workers = make_pool();
     if (workers != nullptr && workers->try_run(job)) return;

@@ -53,14 +53,14 @@ DType promote(DType dtype, const Scalar& number) {
 bool names_are_on() { return core::thread_state().names_off == 0; }
 
 int resolve_axis(std::string_view op, const Tensor& x, AxisRef axis) {
-  const Shape shape = shape_of(x);
+  const auto dims = core::visible_dims(x);
   if (axis.by_name()) {
-    const int position = shape.position(axis.axis());
-    if (position >= 0) return position;
+    for (std::size_t i = 0; i < dims.size(); ++i)
+      if (dims[i].axis() == axis.axis()) return static_cast<int>(i);
     throw AxisError(std::string(op) + ": there is no axis " + axis.axis().name() + got(x) +
                     "; name one of its axes, or number it from 0 (or from -1, the last)");
   }
-  const std::int64_t rank = shape.rank();
+  const auto rank = static_cast<std::int64_t>(dims.size());
   const std::int64_t number = axis.number() < 0 ? axis.number() + rank : axis.number();
   if (number < 0 || number >= rank)
     throw AxisError(std::string(op) + ": axis " + std::to_string(axis.number()) + " is not one of the " +

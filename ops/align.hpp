@@ -20,6 +20,8 @@ namespace tlaloc::inline v0::ops {
 /// Throws ValueError when one of the operands is the empty tensor.
 void require_defined(std::string_view op, std::span<const Tensor* const> in);
 inline void require_defined(std::string_view op, const Tensor& x) {
+  if (x.defined()) [[likely]]
+    return;
   const Tensor* const in[] = {&x};
   require_defined(op, in);
 }

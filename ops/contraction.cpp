@@ -27,52 +27,48 @@ Order run(int begin, int count) {
   return order;
 }
 
-/// Several axes of one operand, seen as one.
+/// Several axes of one operand, seen as one. Axes are added innermost first.
 struct Group {
   std::int64_t extent = 1;
   std::int64_t stride = 1;
-};
+  bool is_one_run = true;  // false: no one stride runs through the axes
 
-/// False when no one stride runs through the axes in that order.
-bool merge(const Shape& shape, const core::Strides& strides, const Order& axes, Group& group) {
-  group = {};
-  bool started = false;
-  for (int i = axes.rank - 1; i >= 0; --i) {
-    const std::int64_t extent = shape[axes[i]].extent();
-    if (extent == 1) continue;
-    if (!started) group.stride = strides[axes[i]];
-    if (started && strides[axes[i]] != group.stride * group.extent) return false;
-    started = true;
-    group.extent *= extent;
+  void add_outer(std::int64_t axis_extent, std::int64_t axis_stride) {
+    if (axis_extent == 1) return;
+    if (extent == 1)
+      stride = axis_stride;
+    else
+      is_one_run &= axis_stride == stride * extent;
+    extent *= axis_extent;
   }
-  return true;
-}
+};
 
 /// An operand as a batch of matrices, copied only when its strides cannot say it.
 struct Matrices {
-  Tensor tensor;
+  Tensor copy;
+  const std::byte* data;
   Group batch, rows, columns;
 
-  Matrices(const Tensor& x, const Order& batch_axes, const Order& row_axes, const Order& column_axes) : tensor(x) {
+  Matrices(const Tensor& x, const Order& batch_axes, const Order& row_axes, const Order& column_axes) {
     const Shape& shape = core::physical_shape(x)->shape;
     const core::Strides strides = core::strides_of(x);
-    if (merge(shape, strides, batch_axes, batch) && merge(shape, strides, row_axes, rows) &&
-        merge(shape, strides, column_axes, columns))
+    const auto merge = [&](Group& group, const Order& axes) {
+      for (int i = axes.rank - 1; i >= 0; --i) group.add_outer(shape[axes[i]].extent(), strides[axes[i]]);
+    };
+    merge(batch, batch_axes);
+    merge(rows, row_axes);
+    merge(columns, column_axes);
+    data = core::object_of(x)->data;
+    if (batch.is_one_run && rows.is_one_run && columns.is_one_run) [[likely]]
       return;
     Order order;
     for (const Order* axes : {&batch_axes, &row_axes, &column_axes})
       for (int i = 0; i < axes->rank; ++i) order.push_back((*axes)[i]);
-    tensor = ops::contiguous(Permute(order).eval(x));
+    copy = ops::contiguous(Permute(order).eval(x));
+    data = core::object_of(copy)->data;
     columns.stride = 1;
-    rows.stride = columns.extent = product(shape, column_axes);
-    rows.extent = product(shape, row_axes);
-    batch = {product(shape, batch_axes), rows.extent * rows.stride};
-  }
-
-  static std::int64_t product(const Shape& shape, const Order& axes) {
-    std::int64_t extent = 1;
-    for (int i = 0; i < axes.rank; ++i) extent *= shape[axes[i]].extent();
-    return extent;
+    rows.stride = columns.extent;
+    batch.stride = rows.extent * columns.extent;
   }
 };
 
@@ -126,7 +122,8 @@ Tensor Contract::eval(const Tensor& a, const Tensor& b) const {
                                      .b_row = right.rows.stride,
                                      .b_col = right.columns.stride};
   const auto run = [&]<class T>(auto&& kernel) {
-    kernel(sizes, core::elements<const T>(left.tensor), core::elements<const T>(right.tensor), core::elements<T>(out));
+    kernel(sizes, reinterpret_cast<const T*>(left.data), reinterpret_cast<const T*>(right.data),
+           core::elements<T>(out));
   };
   const auto product = [](const auto& s, const auto* x, const auto* y, auto* z) { kernels::contract(s, x, y, z); };
   const auto integers = [](const auto& s, const auto* x, const auto* y, auto* z) { contract_integers(s, x, y, z); };

@@ -3,12 +3,12 @@
 
 #include <cstdint>
 #include <span>
-#include <vector>
 
 #include <tlaloc/shape.hpp>
 #include <tlaloc/tensor.hpp>
 
 #include "core/dispatch.hpp"
+#include "core/inline_vector.hpp"
 #include "ops/kernels/elementwise.hpp"
 
 namespace tlaloc::inline v0::ops {
@@ -26,9 +26,8 @@ Tensor with_batch_axis(const Tensor& x, std::int64_t extent);
 template <class Op>
 struct BroadcastBatching {
   void batch(core::BatchCall& call) const {
-    core::Borrowed<4> in(call.in.size());
-    std::vector<Tensor> made;
-    made.reserve(call.in.size());
+    core::Borrowed<3> in(call.in.size());
+    core::InlineVector<Tensor, 3> made;
     for (std::size_t i = 0; i < call.in.size(); ++i) {
       if (!call.mapped[i]) made.push_back(with_batch_axis(call.in[i], call.extent));
       in.set(i, call.mapped[i] ? call.in[i].bits() : made.back().bits());

@@ -185,6 +185,9 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& labels, AxisRef axis) {
   constexpr std::string_view op = "cross_entropy";
   const Tensor* const in[] = {&logits, &labels};
   ops::require_defined(op, in);
+  if (is_float(core::object_of(logits)->dtype) && ops::aligned(logits, labels) &&
+      ops::resolve_axis(op, logits, axis) == core::visible_rank(logits) - 1) [[likely]]
+    return core::dispatch(ops::CrossEntropy{}, logits, labels);
   const Tensor x = ops::as_float(op, logits);
   const int classes = ops::resolve_axis(op, x, axis);
   const DType label_type = core::object_of(labels)->dtype;

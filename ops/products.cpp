@@ -15,36 +15,53 @@ using ops::Contract;
 using ops::Order;
 
 /// The operands in one dtype that has a product.
-struct Operands {
-  Tensor a, b;
-
-  Operands(std::string_view op, const Tensor& left, const Tensor& right) : a(left), b(right) {
+class Operands {
+ public:
+  Operands(std::string_view op, const Tensor& left, const Tensor& right) : a_(&left), b_(&right) {
+    const bool same_floats = left.defined() && right.defined() && is_float(core::object_of(left)->dtype) &&
+                             core::object_of(left)->dtype == core::object_of(right)->dtype;
+    if (same_floats) [[likely]]
+      return;
     const Tensor* const in[] = {&left, &right};
     ops::require_defined(op, in);
     const DType dtype = std::max(
-        DType::i32, ops::promote(op, core::object_of(a)->dtype, core::object_of(b)->dtype, in));
-    a = ops::as_dtype(left, dtype);
-    b = ops::as_dtype(right, dtype);
+        DType::i32, ops::promote(op, core::object_of(left)->dtype, core::object_of(right)->dtype, in));
+    replace(ops::as_dtype(left, dtype), ops::as_dtype(right, dtype));
+  }
+  Operands(const Operands&) = delete;
+  Operands& operator=(const Operands&) = delete;
+
+  const Tensor& a() const { return *a_; }
+  const Tensor& b() const { return *b_; }
+  void replace(Tensor a, Tensor b) {
+    made_a_ = std::move(a);
+    made_b_ = std::move(b);
+    a_ = &made_a_;
+    b_ = &made_b_;
   }
   std::string got() const {
-    const Tensor* const in[] = {&a, &b};
+    const Tensor* const in[] = {a_, b_};
     return ops::got(in);
   }
+
+ private:
+  const Tensor* a_;
+  const Tensor* b_;
+  Tensor made_a_, made_b_;
 };
 
 /// Throws when the result would have one name twice.
 void check_result_names(std::string_view op, const Operands& in, const Contract& how) {
-  if (!ops::names_are_on()) return;
-  const Shape a = ops::shape_of(in.a);
-  const Shape b = ops::shape_of(in.b);
-  const auto uses = [](const Order& order, int axis) {
+  const auto a = core::visible_dims(in.a());
+  const auto b = core::visible_dims(in.b());
+  const auto uses = [](const Order& order, std::size_t axis) {
     return std::find(order.of, order.of + order.rank, axis) != order.of + order.rank;
   };
-  for (int i = 0; i < a.rank(); ++i) {
-    if (!a[i].axis().named() || uses(how.a_summed, i)) continue;
-    for (int j = 0; j < b.rank(); ++j) {
-      if (a[i].axis() != b[j].axis() || uses(how.b_summed, j)) continue;
-      if (uses(how.a_batch, i) && uses(how.b_batch, j)) continue;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    if (!a[i].axis().named()) continue;
+    for (std::size_t j = 0; j < b.size(); ++j) {
+      if (a[i].axis() != b[j].axis() || uses(how.a_summed, i) || uses(how.b_summed, j)) continue;
+      if ((uses(how.a_batch, i) && uses(how.b_batch, j)) || !ops::names_are_on()) continue;
       throw AxisError(std::string(op) + ": the result would have the axis " + a[i].axis().name() + " twice" +
                       in.got() + "; rename it in one operand" +
                       (op == "dot" ? "" : ", or use dot() to pair axes by name"));
@@ -54,10 +71,12 @@ void check_result_names(std::string_view op, const Operands& in, const Contract&
 
 Tensor contract(std::string_view op, const Operands& in, const Contract& how) {
   check_result_names(op, in, how);
-  return core::dispatch(how, in.a, in.b);
+  return core::dispatch(how, in.a(), in.b());
 }
 
 void check_summed(std::string_view op, const Operands& in, Dim a, Dim b) {
+  if (a == b) [[likely]]
+    return;
   if (ops::names_are_on() && a.axis().named() && b.axis().named() && a.axis() != b.axis())
     throw AxisError(std::string(op) + ": the axes " + a.axis().name() + " and " + b.axis().name() +
                     " would be contracted with each other" + in.got() +
@@ -70,8 +89,8 @@ void check_summed(std::string_view op, const Operands& in, Dim a, Dim b) {
 
 /// The axes before the last two, brought to one shape.
 void broadcast_batch_axes(Operands& in) {
-  const Shape a = ops::shape_of(in.a);
-  const Shape b = ops::shape_of(in.b);
+  const Shape a = ops::shape_of(in.a());
+  const Shape b = ops::shape_of(in.b());
   const int batch = std::max(a.rank(), b.rank()) - 2;
   Shape common;
   for (int i = 0; i < batch; ++i) {
@@ -93,25 +112,24 @@ void broadcast_batch_axes(Operands& in) {
     to.push_back(own[own.rank() - 1]);
     return ops::broadcast_by_position(x, to);
   };
-  in.a = with_batch(in.a, a);
-  in.b = with_batch(in.b, b);
+  in.replace(with_batch(in.a(), a), with_batch(in.b(), b));
 }
 
 }  // namespace
 
 Tensor matmul(const Tensor& a, const Tensor& b) {
   Operands in("matmul", a, b);
-  int a_rank = core::visible_rank(in.a);
-  int b_rank = core::visible_rank(in.b);
+  const auto dims_a = core::visible_dims(in.a());
+  const auto dims_b = core::visible_dims(in.b());
+  int a_rank = static_cast<int>(dims_a.size());
+  int b_rank = static_cast<int>(dims_b.size());
   if (a_rank == 0 || b_rank == 0)
     throw ShapeError("matmul: an operand has no axis to contract" + in.got() + "; multiply by a scalar with *");
-  const auto dims_a = core::visible_dims(in.a);
-  const auto dims_b = core::visible_dims(in.b);
   check_summed("matmul", in, dims_a.back(), dims_b[static_cast<std::size_t>(std::max(b_rank - 2, 0))]);
   Contract how;
   if (a_rank > 2 && b_rank > 2) {
     broadcast_batch_axes(in);
-    a_rank = b_rank = core::visible_rank(in.a);
+    a_rank = b_rank = core::visible_rank(in.a());
     for (int i = 0; i < a_rank - 2; ++i) {
       how.a_batch.push_back(i);
       how.b_batch.push_back(i);
@@ -119,8 +137,8 @@ Tensor matmul(const Tensor& a, const Tensor& b) {
   }
   how.a_summed.push_back(a_rank - 1);
   how.b_summed.push_back(std::max(b_rank - 2, 0));
-  const Tensor result = contract("matmul", in, how);
-  if (b_rank <= 2 || a_rank > 2 || a_rank == 1) return result;
+  Tensor result = contract("matmul", in, how);
+  if (b_rank <= 2 || a_rank != 2) return result;
   // [rows, batch of b..., columns]: the rows belong after the batch.
   const int rank = core::visible_rank(result);
   return core::dispatch(ops::Permute(Order::moving(rank, 0, rank - 2)), result);
@@ -130,8 +148,8 @@ Tensor dot(const Tensor& a, const Tensor& b, Axis axis) { return dot(a, b, std::
 
 Tensor dot(const Tensor& a, const Tensor& b, std::span<const Axis> axes) {
   const Operands in("dot", a, b);
-  const Shape shape_a = ops::shape_of(in.a);
-  const Shape shape_b = ops::shape_of(in.b);
+  const Shape shape_a = ops::shape_of(in.a());
+  const Shape shape_b = ops::shape_of(in.b());
   for (const Axis axis : axes) {
     if (!axis.named()) throw AxisError("dot: Axis::none names no axis" + in.got() + "; use matmul to pair by position");
     if (shape_a.position(axis) < 0 || shape_b.position(axis) < 0)

@@ -8,6 +8,7 @@
 #include <tlaloc/error.hpp>
 
 #include "core/dispatch.hpp"
+#include "core/inline_vector.hpp"
 #include "ops/reductions.hpp"
 #include "ops/views.hpp"
 
@@ -28,23 +29,15 @@ class BatchInterpreter final : public Interpreter {
 
   void apply(const OpTable& table, const void* op, std::span<const Tensor> in, Tensor* out) override {
     const NamesOff names_off;
-    constexpr std::size_t few = 4;
-    Borrowed<few> operands(in.size());
-    bool few_mapped[few];
-    std::unique_ptr<bool[]> many_mapped;
-    if (in.size() > few) many_mapped = std::make_unique<bool[]>(in.size());
-    bool* const mapped = in.size() > few ? many_mapped.get() : few_mapped;
+    Borrowed<3> operands(in.size());
+    InlineVector<bool, 8> mapped(in.size());
     for (std::size_t i = 0; i < in.size(); ++i) {
       mapped[i] = is_mapped(in[i]);
       operands.set(i, in[i].bits() - (mapped[i] ? 1 : 0));
     }
-    BatchCall call{.in = operands.span(in.size()), .mapped = mapped, .extent = extent, .out = out};
+    BatchCall call{.in = operands.span(in.size()), .mapped = mapped.data(), .extent = extent, .out = out};
     table.batch(op, call);
-    for (int k = 0; k < table.info.results; ++k) {
-      const bool made_here =
-          std::none_of(in.begin(), in.end(), [&](const Tensor& x) { return object_of(x) == object_of(out[k]); });
-      out[k] = lift(std::move(out[k]), {level, 0}, made_here);
-    }
+    for (int k = 0; k < table.info.results; ++k) lift_result(out[k], {level, 0}, in);
   }
 
   std::string describe() const override { return axis.named() ? "vmap over " + axis.name() : "vmap"; }
@@ -76,7 +69,7 @@ struct MapScope::State {
 
   const MapOptions& options;
   std::size_t argument_count;
-  std::vector<Argument> arguments;
+  InlineVector<Argument, 8> arguments;
   BatchInterpreter interpreter;
   std::optional<LevelScope> level;
 
@@ -175,7 +168,7 @@ void MapScope::start() {
   for (const State::Argument& a : state.arguments) {
     if (a.axis < 0) continue;
     const Tensor front = with_first_name(moved(*a.leaf, a.axis, 0), Axis::none);
-    *a.leaf = lift(front, {state.level->word(), 0}, false);
+    *a.leaf = lift(front, {state.level->word(), 0});
   }
 }
 

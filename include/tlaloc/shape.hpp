@@ -80,7 +80,11 @@ class Shape {
   constexpr Shape() = default;
   Shape(std::initializer_list<Dim> dims) : Shape(std::span<const Dim>(dims.begin(), dims.size())) {}
   /// Throws SizeError for more than `max_rank` dimensions.
-  TLALOC_API explicit Shape(std::span<const Dim> dims);
+  explicit Shape(std::span<const Dim> dims) {
+    if (dims.size() > max_rank) refuse_rank();
+    rank_ = static_cast<int>(dims.size());
+    for (std::size_t i = 0; i < dims.size(); ++i) dims_[i] = dims[i];
+  }
 
   constexpr int rank() const { return rank_; }
   constexpr const Dim& operator[](int axis) const { return dims_[static_cast<std::size_t>(axis)]; }

@@ -10,7 +10,7 @@ namespace {
 
 template <class T>
 Lanes<T> shift_of_row(std::int64_t n, const T* x) {
-  return finite_or_zero(Lanes<T>(largest(n, x)));
+  return shift_for(Lanes<T>(largest(n, x)));
 }
 
 template <class T>
@@ -30,7 +30,8 @@ template <class T>
 }
 
 template <class T, class Count>
-[[gnu::always_inline]] inline Lanes<T> load_strided(const T* from, std::int64_t first, std::int64_t stride, Count lanes) {
+[[gnu::always_inline]] inline Lanes<T> load_strided(const T* from, std::int64_t first, std::int64_t stride,
+                                                    Count lanes) {
   return stride == 0 ? Lanes<T>(*from) : load_some(from + first, lanes);
 }
 
@@ -38,9 +39,10 @@ template <class T, class Count>
 template <class T, class Index, class Count>
 [[gnu::always_inline]] inline Lanes<bits_of<T>> load_indices(const Index* from, Count count) {
   Lanes<bits_of<T>> indices = 0;
-  for_each_below(Constant<Lanes<T>::width>{}, [&](int lane) __attribute__((always_inline)) {
-    indices.r[lane] = static_cast<bits_of<T>>(from[std::min(lane, count - 1)]);
-  });
+  for_each_below(
+      Constant<Lanes<T>::width>{}, [&](int lane) __attribute__((always_inline)) {
+        indices.r[lane] = static_cast<bits_of<T>>(from[std::min(lane, count - 1)]);
+      });
   return indices;
 }
 
@@ -65,9 +67,9 @@ void cross_entropy(const T* logits, const T* labels, std::int64_t label_row_stri
     const auto [shift, sum] = exponentiate(n, x, e);
     const Lanes<T> log_sum = math::log(sum);
     Lanes<T> total = T{};
-    for_each_below(n, [&, shift = shift](auto c) __attribute__((always_inline)) {
-      total += weighted(label[c], log_sum - (x[c] - shift));
-    });
+    for_each_below(
+        n, [&, shift = shift ](auto c)
+               __attribute__((always_inline)) { total += weighted(label[c], log_sum - (x[c] - shift)); });
     store_some(total, loss + first, lanes);
   };
   const auto row = [=](std::int64_t r) {
@@ -91,12 +93,12 @@ void cross_entropy_backward(const T* ct, std::int64_t ct_stride, const T* logits
     load_columns(logits + first * n, n, n, lanes, e);
     load_columns(labels + first * label_row_stride, label_row_stride, n, lanes, label);
     Lanes<T> weight = T{};
-    for_each_below(n, [&](auto c) __attribute__((always_inline)) { weight += label[c]; });
+    for_each_below(
+        n, [&](auto c) __attribute__((always_inline)) { weight += label[c]; });
     const Lanes<T> scale = weight / exponentiate(n, e, e).sum;
     const Lanes<T> ct_lanes = load_strided(ct, first, ct_stride, lanes);
-    for_each_below(n, [&](auto c) __attribute__((always_inline)) {
-      e[c] = gradient(ct_lanes, e[c], scale, label[c]);
-    });
+    for_each_below(
+        n, [&](auto c) __attribute__((always_inline)) { e[c] = gradient(ct_lanes, e[c], scale, label[c]); });
     store_columns(e, dlogits + first * n, n, lanes);
   };
   const auto row = [=](std::int64_t r) {
@@ -127,7 +129,8 @@ void cross_entropy_of_classes(const T* logits, const Index* labels, T* loss, std
     const auto [shift, sum] = exponentiate(n, x, e);
     const auto index = load_indices<T>(labels + first, lanes);
     Lanes<T> picked = x[0];
-    for_each_below(n, [&](auto c) __attribute__((always_inline)) { picked = select(stands_at<T>(index, c), x[c], picked); });
+    for_each_below(
+        n, [&](auto c) __attribute__((always_inline)) { picked = select(stands_at<T>(index, c), x[c], picked); });
     store_some(math::log(sum) - (picked - shift), loss + first, lanes);
   };
   const auto row = [=](std::int64_t r) {
@@ -148,9 +151,10 @@ void cross_entropy_of_classes_backward(const T* ct, std::int64_t ct_stride, cons
     const Lanes<T> scale = 1 / exponentiate(n, e, e).sum;
     const auto index = load_indices<T>(labels + first, lanes);
     const Lanes<T> ct_lanes = load_strided(ct, first, ct_stride, lanes);
-    for_each_below(n, [&](auto c) __attribute__((always_inline)) {
-      e[c] = gradient(ct_lanes, e[c], scale, select(stands_at<T>(index, c), 1, 0));
-    });
+    for_each_below(
+        n, [&](auto c) __attribute__((always_inline)) {
+          e[c] = gradient(ct_lanes, e[c], scale, select(stands_at<T>(index, c), 1, 0));
+        });
     store_columns(e, dlogits + first * n, n, lanes);
   };
   const auto row = [=](std::int64_t r) {

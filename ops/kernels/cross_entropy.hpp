@@ -1,7 +1,7 @@
 // Softmax cross-entropy fused, forward and backward, for labels that are rows of weights or class indices.
 //
-// Logits and their gradients are dense, [rows, classes]; losses are dense, [rows]; outputs overlap no input. Extents may
-// be 0. A row's result depends on that row alone, bit for bit. T is float or double, Index int32_t or int64_t.
+// Logits and their gradients are dense, [rows, classes]; losses are dense, [rows]; outputs overlap no input. Extents
+// may be 0. A row's result depends on that row alone, bit for bit. T is float or double, Index int32_t or int64_t.
 #pragma once
 
 #include <cstdint>

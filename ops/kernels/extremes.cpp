@@ -1,5 +1,5 @@
-// Maxima, minima and logsumexp: along the lanes where inner is 1, across them otherwise. Maxima and minima do not depend on
-// the order in which entries are compared; logsumexp takes its exponentials' sum by `pairwise` (rows.hpp).
+// Maxima, minima and logsumexp: along the lanes where inner is 1, across them otherwise. Maxima and minima do not
+// depend on the order in which entries are compared; logsumexp takes its exponentials' sum by `pairwise` (rows.hpp).
 #include <algorithm>
 #include <limits>
 
@@ -117,7 +117,8 @@ void extremes_of_rows(const T* in, T* out, std::int64_t rows, std::int64_t count
     Columns<T> x;
     load_columns(in + first * n, n, n, lanes, x);
     Lanes<T> best = x[0];
-    for_each_below(n, [&](int c) __attribute__((always_inline)) { best = Which::of(x[c], best); });
+    for_each_below(
+        n, [&](int c) __attribute__((always_inline)) { best = Which::of(x[c], best); });
     store_some(best, out + first, lanes);
   };
   for_each_row<T>(rows, count, grain, group, row);
@@ -138,7 +139,8 @@ void indices_of_rows(const T* in, T* out, std::int64_t* index, std::int64_t rows
     Columns<T> x;
     load_columns(in + first * n, n, n, lanes, x);
     Best<T> best{x[0]};
-    for_each_below(n, [&](int c) __attribute__((always_inline)) { best.template meet<Which>(x[c], c); });
+    for_each_below(
+        n, [&](int c) __attribute__((always_inline)) { best.template meet<Which>(x[c], c); });
     store_some(best.value, out + first, lanes);
     for (int lane = 0; lane < lanes; ++lane) index[first + lane] = best.at[lane];
   };
@@ -147,7 +149,8 @@ void indices_of_rows(const T* in, T* out, std::int64_t* index, std::int64_t rows
 
 // Across the lanes.
 
-/// Shares the vectors of the result among the threads and calls f(first entry of its column, where its result goes, lanes).
+/// Shares the vectors of the result among the threads and calls f(first entry of its column, where its result goes,
+/// lanes).
 template <class T, class F>
 void for_each_vector(std::int64_t outer, std::int64_t count, std::int64_t inner, std::int64_t elements, const F& f) {
   constexpr std::int64_t width = Lanes<T>::width;
@@ -217,8 +220,9 @@ void extremes_with_indices(const T* in, T* out, std::int64_t* index, std::int64_
 
 template <class T>
 T logsumexp_of_range(const T* x, std::int64_t n) {
-  const Lanes<T> shift = finite_or_zero(Lanes<T>(largest(n, x)));
-  const T sum = sum_terms<T>(n, [=](std::int64_t i, auto lanes) { return exp_of_shifted(load_some(x + i, lanes) - shift); });
+  const Lanes<T> shift = shift_for(Lanes<T>(largest(n, x)));
+  const T sum =
+      sum_terms<T>(n, [=](std::int64_t i, auto lanes) { return exp_of_shifted(load_some(x + i, lanes) - shift); });
   return shift[0] + math::log(sum);
 }
 
@@ -233,10 +237,11 @@ T logsumexp_of_row(const T* x, std::int64_t count) {
     maximum[begin / length] = largest(end - first, x + first);
   });
   const std::int64_t pieces = (count + length - 1) / length;
-  const Lanes<T> shift = finite_or_zero(Lanes<T>(*std::max_element(maximum, maximum + pieces)));
+  const Lanes<T> shift = shift_for(Lanes<T>(*std::max_element(maximum, maximum + pieces)));
   core::parallel_for(count, length, [&](std::int64_t begin, std::int64_t end) {
-    sum[begin / length] = sum_terms<T>(
-        end - begin, [=](std::int64_t i, auto lanes) { return exp_of_shifted(load_some(x + begin + i, lanes) - shift); });
+    sum[begin / length] = sum_terms<T>(end - begin, [=](std::int64_t i, auto lanes) {
+      return exp_of_shifted(load_some(x + begin + i, lanes) - shift);
+    });
   });
   const T total = pairwise(0, pieces, 1, [&](std::int64_t piece, std::int64_t) { return sum[piece]; });
   return shift[0] + math::log(total);
@@ -264,7 +269,7 @@ void logsumexp_of_columns(const T* in, T* out, std::int64_t outer, std::int64_t 
     const T* const x = in + from;
     Lanes<T> maximum = load_some(x, lanes);
     for (std::int64_t r = 1; r < count; ++r) maximum = larger(load_some(x + r * inner, lanes), maximum);
-    const Lanes<T> shift = finite_or_zero(maximum);
+    const Lanes<T> shift = shift_for(maximum);
     const Lanes<T> sum = pairwise(0, count, 128, [=](std::int64_t r, std::int64_t end) {
       Lanes<T> partial = T{};
       for (; r < end; ++r) partial += exp_of_shifted(load_some(x + r * inner, lanes) - shift);

@@ -1,6 +1,6 @@
-// Sums: along the lanes where inner is 1, across them otherwise; in pairs of pieces, by one tree that depends on `count`
-// alone (`pairwise` in rows.hpp), so that cutting a long sum among threads changes no bit of it. The other reductions are
-// in extremes.cpp.
+// Sums: along the lanes where inner is 1, across them otherwise; in pairs of pieces, by one tree that depends on
+// `count` alone (`pairwise` in rows.hpp), so that cutting a long sum among threads changes no bit of it. The other
+// reductions are in extremes.cpp.
 #include "ops/kernels/reduce.hpp"
 
 #include <algorithm>
@@ -64,18 +64,21 @@ T sum_of_shared_row(const T* in, std::int64_t count) {
   core::parallel_for(count, length, [&](std::int64_t begin, std::int64_t end) {
     partial[begin / length] = sum_of_range(in, begin, end);
   });
-  return sum(pairwise(0, (count + length - 1) / length, 1, [&](std::int64_t piece, std::int64_t) { return partial[piece]; }));
+  return sum(
+      pairwise(0, (count + length - 1) / length, 1, [&](std::int64_t piece, std::int64_t) { return partial[piece]; }));
 }
 
 /// The order of `sum(Lanes)`, with the rest of a vector added to its beginning first.
 template <class T, class Count>
 [[gnu::always_inline]] inline Lanes<T> sum_of_columns(Count count, Columns<T>& x) {
-  for_each_below(Constant<4>{}, [&](int k) __attribute__((always_inline)) {
-    const int half = most_columns / 2 >> k;
-    for_each_below(count, [&](int c) __attribute__((always_inline)) {
-      if (c >= half && c < 2 * half) x[c - half] += x[c];
-    });
-  });
+  for_each_below(
+      Constant<4>{}, [&](int k) __attribute__((always_inline)) {
+        const int half = most_columns / 2 >> k;
+        for_each_below(
+            count, [&](int c) __attribute__((always_inline)) {
+              if (c >= half && c < 2 * half) x[c - half] += x[c];
+            });
+      });
   return x[0];
 }
 
@@ -136,19 +139,24 @@ Strip<T, vectors> sum_of_strip(const T* in, std::int64_t begin, std::int64_t end
     constexpr int chains = 4;
     S a[std::size_t{chains}];
     const auto add = [&](int chain, const T* row) __attribute__((always_inline)) {
-      for_each_below(Constant<vectors>{}, [&](int i) __attribute__((always_inline)) {
-        a[chain].v[i] += load_some(row + i * Lanes<T>::width, lanes);
-      });
+      for_each_below(
+          Constant<vectors>{}, [&](int i) __attribute__((always_inline)) {
+            a[chain].v[i] += load_some(row + i * Lanes<T>::width, lanes);
+          });
     };
-    for_each_below(Constant<chains>{}, [&](int k) __attribute__((always_inline)) {
-      for_each_below(Constant<vectors>{}, [&](int i) __attribute__((always_inline)) { a[k].v[i] = nothing<T>; });
-    });
+    for_each_below(
+        Constant<chains>{}, [&](int k) __attribute__((always_inline)) {
+          for_each_below(
+              Constant<vectors>{}, [&](int i) __attribute__((always_inline)) { a[k].v[i] = nothing<T>; });
+        });
     const T* row = in + r * stride;
     for (; r + chains <= last; r += chains, row += chains * stride)
-      for_each_below(Constant<chains>{}, [&](int k) __attribute__((always_inline)) { add(k, row + k * stride); });
-    for_each_below(Constant<chains - 1>{}, [&](int k) __attribute__((always_inline)) {
-      if (r + k < last) add(k, row + k * stride);
-    });
+      for_each_below(
+          Constant<chains>{}, [&](int k) __attribute__((always_inline)) { add(k, row + k * stride); });
+    for_each_below(
+        Constant<chains - 1>{}, [&](int k) __attribute__((always_inline)) {
+          if (r + k < last) add(k, row + k * stride);
+        });
     return (a[0] + a[2]) + (a[1] + a[3]);
   });
 }

@@ -1,8 +1,8 @@
 // Reductions of one axis, or of neighbouring axes seen as one: sum, max, min and logsumexp.
 //
-// Inputs are dense and seen as [outer, count, inner], row-major; outputs are dense, [outer, inner], and overlap no input.
-// Any extent may be 0. Each result depends on its own `count` entries alone, whatever the other extents and however many
-// threads there are.
+// Inputs are dense and seen as [outer, count, inner], row-major; outputs are dense, [outer, inner], and overlap no
+// input. Any extent may be 0. Each result depends on its own `count` entries alone, whatever the other extents and
+// however many threads there are.
 #pragma once
 
 #include <cstdint>

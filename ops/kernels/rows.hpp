@@ -1,8 +1,8 @@
-// What kernels over rows are made of: short rows taken as many at once as a vector has lanes, one row to a lane; long rows
-// along the lanes; and sums in pairs.
+// What kernels over rows are made of: short rows taken as many at once as a vector has lanes, one row to a lane; long
+// rows along the lanes; and sums in pairs.
 //
-// A row of at most `most_columns` entries is always taken the first way and a longer one always the second, so what a row
-// gives does not depend on how many there are.
+// A row of at most `most_columns` entries is always taken the first way and a longer one always the second, so what a
+// row gives does not depend on how many there are.
 #pragma once
 
 #include <algorithm>
@@ -29,11 +29,11 @@ concept constant = !std::same_as<N, int>;
 /// Calls f(0), f(1), ... f(count - 1): with Constants, one after the other, if `count` is one.
 template <class Count, class F>
 [[gnu::always_inline]] inline void for_each_below(Count count, const F& f) {
-  if constexpr (constant<Count>)
-    [&]<int... I>(std::integer_sequence<int, I...>) __attribute__((always_inline)) { (f(Constant<I>{}), ...); }
-    (std::make_integer_sequence<int, Count{}>{});
-  else
-    for (int i = 0; i < count; ++i) f(i);
+  if constexpr (constant<Count>) [&]<int... I>(std::integer_sequence<int, I...>) __attribute__((always_inline)) {
+      (f(Constant<I>{}), ...);
+    }
+  (std::make_integer_sequence<int, Count{}>{});
+  else for (int i = 0; i < count; ++i) f(i);
 }
 
 /// `count` is an int, or a Constant if it is the whole width.
@@ -80,8 +80,9 @@ struct Columns {
   const Lanes<T>& operator[](int c) const { return lanes[c]; }
 };
 
-/// Calls f(count, first, rows) for groups of `width` rows (a Constant), the last group moved back to end with the rows; or
-/// once with an int, if there are fewer. A count of 3 is a Constant, which doubles the speed; larger ones gain nothing.
+/// Calls f(count, first, rows) for groups of `width` rows (a Constant), the last group moved back to end with the rows;
+/// or once with an int, if there are fewer. A count of 3 is a Constant, which doubles the speed; larger ones gain
+/// nothing.
 template <class T, class F>
 [[gnu::always_inline]] inline void for_each_group(int count, std::int64_t rows, const F& f) {
   constexpr int width = Lanes<T>::width;
@@ -98,8 +99,8 @@ template <class T, class F>
     whole_groups(count);
 }
 
-/// Shares the rows among the threads and calls group(count, first, rows) for rows of at most most_columns entries, row(r)
-/// for longer ones. count >= 1.
+/// Shares the rows among the threads and calls group(count, first, rows) for rows of at most most_columns entries,
+/// row(r) for longer ones. count >= 1.
 template <class T, class Group, class Row>
 [[gnu::always_inline]] inline void for_each_row(std::int64_t rows, std::int64_t count, std::int64_t grain,
                                                 const Group& group, const Row& row) {
@@ -109,8 +110,11 @@ template <class T, class Group, class Row>
       for (std::int64_t r = begin; r < end; ++r) row(r);
       return;
     }
-    for_each_group<T>(static_cast<int>(count), end - begin, [&](auto n, std::int64_t first, auto lanes)
-                      __attribute__((always_inline)) { group(n, begin + first, lanes); });
+    for_each_group<T>(
+        static_cast<int>(count),
+        end - begin, [&](auto n, std::int64_t first, auto lanes) __attribute__((always_inline)) {
+          group(n, begin + first, lanes);
+        });
   };
   core::parallel_for(rows, rows_per_piece(count, grain), piece);
 }
@@ -244,27 +248,31 @@ template <lane_element T, class Count, class Rows>
   const auto row = [&](int r) __attribute__((always_inline)) { return from + std::min<int>(r, rows - 1) * stride; };
   if (count >= block) {
     if constexpr (!constant<Count> || Count{} >= block)
-      detail::for_each_block<T>(count, [&](auto c) __attribute__((always_inline)) {
-        Lanes<T> v[std::size_t{block}];
-        for_each_below(Constant<block>{}, [&](int i) __attribute__((always_inline)) {
-          v[i] = detail::load_halves(row(i) + c, row(i + block) + c);
-        });
-        detail::transpose_halves<T>(v);
-        for_each_below(Constant<block>{}, [&](int i) __attribute__((always_inline)) { columns[c + i] = v[i]; });
-      });
+      detail::for_each_block<T>(
+          count, [&](auto c) __attribute__((always_inline)) {
+            Lanes<T> v[std::size_t{block}];
+            for_each_below(
+                Constant<block>{}, [&](int i) __attribute__((always_inline)) {
+                  v[i] = detail::load_halves(row(i) + c, row(i + block) + c);
+                });
+            detail::transpose_halves<T>(v);
+            for_each_below(
+                Constant<block>{}, [&](int i) __attribute__((always_inline)) { columns[c + i] = v[i]; });
+          });
   } else if (stride == count) {
     if constexpr (block == 2) {
       columns[0] = load_some(from, rows);
     } else {
       Lanes<T> v[3] = {};
       const int entries = rows * count;
-      for_each_below(Constant<3>{}, [&](int i) __attribute__((always_inline)) {
-        const int begin = std::min(i * width, entries);
-        if constexpr (constant<Rows>)
-          v[i] = i < count ? Lanes<T>::load(from + begin) : v[i];
-        else
-          v[i] = Lanes<T>::load(from + begin, std::min(entries - begin, width));
-      });
+      for_each_below(
+          Constant<3>{}, [&](int i) __attribute__((always_inline)) {
+            const int begin = std::min(i * width, entries);
+            if constexpr (constant<Rows>)
+              v[i] = i < count ? Lanes<T>::load(from + begin) : v[i];
+            else
+              v[i] = Lanes<T>::load(from + begin, std::min(entries - begin, width));
+          });
       detail::separate<T>(count, v, columns);
     }
   } else {
@@ -282,28 +290,32 @@ template <lane_element T, class Count, class Rows>
   constexpr int width = Lanes<T>::width, block = detail::block_columns<T>;
   if (count >= block) {
     if constexpr (!constant<Count> || Count{} >= block)
-      detail::for_each_block<T>(count, [&](auto c) __attribute__((always_inline)) {
-        Lanes<T> v[std::size_t{block}];
-        for_each_below(Constant<block>{}, [&](int i) __attribute__((always_inline)) { v[i] = columns[c + i]; });
-        detail::transpose_halves<T>(v);
-        for_each_below(Constant<block>{}, [&](int i) __attribute__((always_inline)) {
-          if (i < rows) detail::store_half<0>(v[i], to + i * count + c);
-          if (i + block < rows) detail::store_half<1>(v[i], to + (i + block) * count + c);
-        });
-      });
+      detail::for_each_block<T>(
+          count, [&](auto c) __attribute__((always_inline)) {
+            Lanes<T> v[std::size_t{block}];
+            for_each_below(
+                Constant<block>{}, [&](int i) __attribute__((always_inline)) { v[i] = columns[c + i]; });
+            detail::transpose_halves<T>(v);
+            for_each_below(
+                Constant<block>{}, [&](int i) __attribute__((always_inline)) {
+                  if (i < rows) detail::store_half<0>(v[i], to + i * count + c);
+                  if (i + block < rows) detail::store_half<1>(v[i], to + (i + block) * count + c);
+                });
+          });
   } else if constexpr (block == 2) {
     store_some(columns[0], to, rows);
   } else {
     Lanes<T> v[3] = {};
     detail::interleave<T>(count, columns, v);
     const int entries = rows * count;
-    for_each_below(Constant<3>{}, [&](int i) __attribute__((always_inline)) {
-      if (i >= count) return;
-      if constexpr (constant<Rows>)
-        v[i].store(to + i * width);
-      else if (i * width < entries)
-        store_some(v[i], to + i * width, std::min(entries - i * width, width));
-    });
+    for_each_below(
+        Constant<3>{}, [&](int i) __attribute__((always_inline)) {
+          if (i >= count) return;
+          if constexpr (constant<Rows>)
+            v[i].store(to + i * width);
+          else if (i * width < entries)
+            store_some(v[i], to + i * width, std::min(entries - i * width, width));
+        });
   }
 }
 
@@ -322,8 +334,8 @@ inline auto pairwise(std::int64_t begin, std::int64_t end, std::int64_t leaf, co
 
 // Long rows.
 
-/// The sum of term(i, lanes) over n entries, where `lanes` counts the entries from i on that there are: all (a Constant),
-/// or an int.
+/// The sum of term(i, lanes) over n entries, where `lanes` counts the entries from i on that there are: all (a
+/// Constant), or an int.
 template <lane_element T, class F>
 inline T sum_terms(std::int64_t n, const F& term) {
   constexpr int width = Lanes<T>::width;
@@ -366,21 +378,22 @@ template <class T>
   return select(a > b, a, b);
 }
 
-/// What is taken from a row before its exponentials: its maximum; or 0 where that is infinite or nan, so that the
-/// exponentials are 0, infinity and nan as the entries have it.
+/// What is taken from a row before its exponentials: its maximum, or the finite number next to it, so that what is
+/// infinite or nan in the row stays what it is and the rest is at most 0.
 template <class T>
-[[gnu::always_inline]] inline Lanes<T> finite_or_zero(Lanes<T> maximum) {
-  return select(abs(maximum) < std::numeric_limits<T>::infinity(), maximum, 0);
+[[gnu::always_inline]] inline Lanes<T> shift_for(Lanes<T> maximum) {
+  constexpr T greatest = std::numeric_limits<T>::max();
+  maximum = select(maximum > greatest, greatest, maximum);
+  return select(maximum < -greatest, -greatest, maximum);
 }
 
-/// exp(x) for x that is at most 0, nan or +inf; something finite where it is not. Single precision gives 0 for results that
-/// would be subnormal: most processors take a hundred cycles over those, and masked entries are full of them.
+/// exp(x) for x that is +inf, nan or at most 80. Single precision gives 0 for results that would be subnormal: most
+/// processors take a hundred cycles over those, and rows with masked entries are full of them.
 template <class T>
 [[gnu::always_inline]] inline Lanes<T> exp_of_shifted(Lanes<T> x) {
   if constexpr (std::same_as<T, float>) {
-    using math::detail::at_least, math::detail::at_most;
     constexpr float least = -87, inf = std::numeric_limits<float>::infinity();
-    const Lanes<float> y = math::detail::exp_normal(at_least(at_most(x, 1), least));
+    const Lanes<float> y = math::detail::exp_normal(math::detail::at_least(x, least));
     return select(x < least, 0, select(x == inf, inf, y));
   } else {
     return math::exp(x);
@@ -395,13 +408,15 @@ struct ShiftedExp {
 template <class T, class Count>
 [[gnu::always_inline]] inline ShiftedExp<T> exponentiate(Count count, const Columns<T>& x, Columns<T>& e) {
   Lanes<T> maximum = x[0];
-  for_each_below(count, [&](auto c) __attribute__((always_inline)) { maximum = larger(maximum, x[c]); });
-  const Lanes<T> shift = finite_or_zero(maximum);
+  for_each_below(
+      count, [&](auto c) __attribute__((always_inline)) { maximum = larger(maximum, x[c]); });
+  const Lanes<T> shift = shift_for(maximum);
   Lanes<T> sum = T{};
-  for_each_below(count, [&](auto c) __attribute__((always_inline)) {
-    e[c] = exp_of_shifted(x[c] - shift);
-    sum += e[c];
-  });
+  for_each_below(
+      count, [&](auto c) __attribute__((always_inline)) {
+        e[c] = exp_of_shifted(x[c] - shift);
+        sum += e[c];
+      });
   return {shift, sum};
 }
 

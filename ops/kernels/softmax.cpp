@@ -31,13 +31,14 @@ void softmax(const T* x, T* y, std::int64_t rows, std::int64_t count) {
     Columns<T> e;
     load_columns(x + first * n, n, n, lanes, e);
     const Lanes<T> scale = 1 / exponentiate(n, e, e).sum;
-    for_each_below(n, [&](auto c) __attribute__((always_inline)) { e[c] *= scale; });
+    for_each_below(
+        n, [&](auto c) __attribute__((always_inline)) { e[c] *= scale; });
     store_columns(e, y + first * n, n, lanes);
   };
   const auto row = [=](std::int64_t r) {
     const T* const x_row = x + r * count;
     T* const y_row = y + r * count;
-    const Lanes<T> shift = finite_or_zero(Lanes<T>(largest(count, x_row)));
+    const Lanes<T> shift = shift_for(Lanes<T>(largest(count, x_row)));
     const T sum = sum_terms<T>(count, [&](std::int64_t i, auto lanes) {
       const Lanes<T> e = exp_of_shifted(load_some(x_row + i, lanes) - shift);
       store_some(e, y_row + i, lanes);
@@ -57,14 +58,13 @@ void log_softmax(const T* x, T* y, std::int64_t rows, std::int64_t count) {
     load_columns(x + first * n, n, n, lanes, columns);
     const auto [shift, sum] = exponentiate(n, columns, e);
     const Lanes<T> log_sum = math::log(sum);
-    for_each_below(n, [&, shift = shift](auto c) __attribute__((always_inline)) {
-      columns[c] = (columns[c] - shift) - log_sum;
-    });
+    for_each_below(
+        n, [&, shift = shift ](auto c) __attribute__((always_inline)) { columns[c] = (columns[c] - shift) - log_sum; });
     store_columns(columns, y + first * n, n, lanes);
   };
   const auto row = [=](std::int64_t r) {
     const T* const x_row = x + r * count;
-    const Lanes<T> shift = finite_or_zero(Lanes<T>(largest(count, x_row)));
+    const Lanes<T> shift = shift_for(Lanes<T>(largest(count, x_row)));
     const T sum = sum_terms<T>(
         count, [&](std::int64_t i, auto lanes) { return exp_of_shifted(load_some(x_row + i, lanes) - shift); });
     const Lanes<T> log_sum = math::log(sum);
@@ -81,8 +81,10 @@ void softmax_backward(const T* y, const T* ct, T* dx, std::int64_t rows, std::in
     load_columns(y + first * n, n, n, lanes, y_columns);
     load_columns(ct + first * n, n, n, lanes, ct_columns);
     Lanes<T> dot = T{};
-    for_each_below(n, [&](auto c) __attribute__((always_inline)) { dot = fma(ct_columns[c], y_columns[c], dot); });
-    for_each_below(n, [&](auto c) __attribute__((always_inline)) { ct_columns[c] = y_columns[c] * (ct_columns[c] - dot); });
+    for_each_below(
+        n, [&](auto c) __attribute__((always_inline)) { dot = fma(ct_columns[c], y_columns[c], dot); });
+    for_each_below(
+        n, [&](auto c) __attribute__((always_inline)) { ct_columns[c] = y_columns[c] * (ct_columns[c] - dot); });
     store_columns(ct_columns, dx + first * n, n, lanes);
   };
   const auto row = [=](std::int64_t r) {
@@ -104,16 +106,19 @@ void log_softmax_backward(const T* y, const T* ct, T* dx, std::int64_t rows, std
     load_columns(y + first * n, n, n, lanes, y_columns);
     load_columns(ct + first * n, n, n, lanes, ct_columns);
     Lanes<T> sum = T{};
-    for_each_below(n, [&](auto c) __attribute__((always_inline)) { sum += ct_columns[c]; });
-    for_each_below(n, [&](auto c) __attribute__((always_inline)) {
-      ct_columns[c] = fma(-exp_of_shifted(y_columns[c]), sum, ct_columns[c]);
-    });
+    for_each_below(
+        n, [&](auto c) __attribute__((always_inline)) { sum += ct_columns[c]; });
+    for_each_below(
+        n, [&](auto c) __attribute__((always_inline)) {
+          ct_columns[c] = fma(-exp_of_shifted(y_columns[c]), sum, ct_columns[c]);
+        });
     store_columns(ct_columns, dx + first * n, n, lanes);
   };
   const auto row = [=](std::int64_t r) {
     const T* const y_row = y + r * count;
     const T* const ct_row = ct + r * count;
-    const Lanes<T> total = sum_terms<T>(count, [&](std::int64_t i, auto lanes) { return load_some(ct_row + i, lanes); });
+    const Lanes<T> total =
+        sum_terms<T>(count, [&](std::int64_t i, auto lanes) { return load_some(ct_row + i, lanes); });
     store_terms<T>(count, dx + r * count, [&](std::int64_t i, auto lanes) {
       return fma(-exp_of_shifted(load_some(y_row + i, lanes)), total, load_some(ct_row + i, lanes));
     });
@@ -128,10 +133,11 @@ void logsumexp_backward(const T* x, const T* lse, const T* ct, T* dx, std::int64
     load_columns(x + first * n, n, n, lanes, columns);
     const Lanes<T> lse_lanes = load_some(lse + first, lanes), ct_lanes = load_some(ct + first, lanes);
     Lanes<T> ties = T{};
-    for_each_below(n, [&](auto c) __attribute__((always_inline)) { ties += is_infinite(columns[c]); });
-    for_each_below(n, [&](auto c) __attribute__((always_inline)) {
-      columns[c] = share_of(columns[c], lse_lanes, ct_lanes, ties);
-    });
+    for_each_below(
+        n, [&](auto c) __attribute__((always_inline)) { ties += is_infinite(columns[c]); });
+    for_each_below(
+        n, [&](auto c)
+               __attribute__((always_inline)) { columns[c] = share_of(columns[c], lse_lanes, ct_lanes, ties); });
     store_columns(columns, dx + first * n, n, lanes);
   };
   const auto row = [=](std::int64_t r) {

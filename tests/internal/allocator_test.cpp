@@ -545,6 +545,7 @@ TEST_F(AllocatorDeathTest, AddressSanitizerSeesTheEndOfWhatWasAskedFor) {
     const Block block = allocate(bytes);
     EXPECT_FALSE(__asan_address_is_poisoned(block.data + bytes - 1));
     EXPECT_TRUE(__asan_address_is_poisoned(block.data + bytes));
+    EXPECT_TRUE(__asan_address_is_poisoned(block.data + class_bytes(block.size_class) - 1));
     release(block);
   }
 }

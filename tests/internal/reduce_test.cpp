@@ -1,5 +1,5 @@
-// The reduction kernels against naive loops in extended precision: every extent that meets a vector's or a piece's edge,
-// special values, nothing written outside the result, and no dependence on threads or on the other extents.
+// The reduction kernels against naive loops in extended precision: every extent that meets a vector's or a piece's
+// edge, special values, nothing written outside the result, and no dependence on threads or on the other extents.
 #include "ops/kernels/reduce.hpp"
 
 #include <gtest/gtest.h>
@@ -96,12 +96,13 @@ void for_each_shape(const F& f) {
   for (const Int count : counts)
     for (const Int outer : outers)
       for (const Int inner : inners)
-        if (outer * count * inner <= 9000) f(Shape{outer, count, inner});
+        if (outer * count * inner <= 5000) f(Shape{outer, count, inner});
 }
 
 /// Large enough to be shared among threads in every way there is.
-constexpr Shape large_shapes[] = {{1, 300001, 1}, {3, 70000, 1}, {1, 200003, 5}, {2, 90001, 9}, {1, 100, 3001},
-                                  {9001, 20, 1},  {20001, 3, 1}, {40, 50, 60},   {1, 5000, 40}, {1, 65536 + 1024 + 3, 1}};
+constexpr Shape large_shapes[] = {{1, 300001, 1}, {3, 70000, 1},           {1, 200003, 5}, {2, 90001, 9},
+                                  {1, 100, 3001}, {9001, 20, 1},           {20001, 3, 1},  {40, 50, 60},
+                                  {1, 5000, 40},  {1, 65536 + 1024 + 3, 1}};
 
 class ThreadCount {
  public:
@@ -382,6 +383,7 @@ TYPED_TEST(FloatReductions, LogsumexpOfSpecialValues) {
   constexpr T values[] = {-Limits::infinity(), T{1}, Limits::max(), Limits::lowest(), Limits::infinity(),
                           Limits::quiet_NaN()};
   for_each_shape([&](const Shape& s) {
+    if (s.elements() > 2000) return;
     Input<T> in{s.elements()};
     for (const unsigned kinds : {1u, 2u, 4u, 5u, 6u}) {
       for (Int i = 0; i < in.n; ++i) in[i] = generator() % 4 == 0 ? values[generator() % kinds] : values[kinds - 1];
@@ -440,9 +442,9 @@ TYPED_TEST(FloatReductions, DoNotDependOnTheNumberOfThreads) {
 TYPED_TEST(FloatReductions, DoNotDependOnTheOtherRows) {
   using T = TypeParam;
   const auto check = [](const auto& kernel) {
-    for (const Int count : {Int{1}, Int{3}, Int{10}, Int{16}, Int{17}, Int{1000}, Int{70000}})
+    for (const Int count : {Int{1}, Int{3}, Int{10}, Int{16}, Int{17}, Int{1000}, Int{66000}})
       for (const Int inner : {Int{1}, Int{5}, Int{9}}) {
-        constexpr Int outer = 11;
+        constexpr Int outer = 9;
         const Input<T> in = random_input<T>(outer * count * inner);
         Result<T> together(outer * inner), alone(outer * inner);
         kernel(in.data(), together.data(), outer, count, inner);

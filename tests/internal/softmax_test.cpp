@@ -1,5 +1,6 @@
-// Softmax, log_softmax, logsumexp's gradient and cross-entropy against naive loops in extended precision: every count that
-// meets a vector's edge, special values, nothing written outside the result, and no dependence on threads or other rows.
+// Softmax, log_softmax, logsumexp's gradient and cross-entropy against naive loops in extended precision: every count
+// that meets a vector's edge, special values, nothing written outside the result, and no dependence on threads or other
+// rows.
 #include "ops/kernels/softmax.hpp"
 
 #include <gtest/gtest.h>
