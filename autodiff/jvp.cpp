@@ -91,7 +91,7 @@ void JvpScope::watch(Tensor& primal, const Tensor& tangent) {
   }
   if (!fits) throw ShapeError(refuse("does not have the shape of its primal"));
   Tensor shared = tangent;
-  primal = lift(primal, {state_->level.word(), shared.bits()}, false);
+  primal = lift(primal, {state_->level.word(), shared.bits()});
   shared.surrender();
 }
 

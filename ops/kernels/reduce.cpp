@@ -161,7 +161,8 @@ Strip<T, vectors> sum_of_strip(const T* in, std::int64_t begin, std::int64_t end
   });
 }
 
-constexpr int strip_vectors = 2;
+/// Two cache lines: a row of many columns is then read in pieces that memory is fast at.
+constexpr int strip_vectors = 4;
 
 template <class T>
 constexpr std::int64_t strip_width = strip_vectors * Lanes<T>::width;
@@ -176,10 +177,8 @@ void sum_strip(const T* in, T* out, std::int64_t begin, std::int64_t end, std::i
     for_each_below(Constant<strip_vectors>{}, [&](int i) { sums.v[i].store(out + j + i * width); });
     return;
   }
-  if (j + width <= inner) {
+  for (; j + width <= inner; j += width)
     sum_of_strip<1>(in + j, begin, end, inner, Constant<width>{}).v[0].store(out + j);
-    j += width;
-  }
   if (j < inner) {
     const int rest = static_cast<int>(inner - j);
     store_some(sum_of_strip<1>(in + j, begin, end, inner, rest).v[0], out + j, rest);
@@ -203,7 +202,7 @@ void sum_shared_columns(const T* in, T* out, std::int64_t count, std::int64_t in
 
 template <class T>
 void sum_columns(const T* in, T* out, std::int64_t outer, std::int64_t count, std::int64_t inner) {
-  constexpr std::int64_t enough_strips = 32;
+  constexpr std::int64_t enough_strips = 16;
   const std::int64_t strips = (inner + strip_width<T> - 1) / strip_width<T>;
   if (outer * strips < enough_strips && count * inner >= 2 * grain) {
     for (std::int64_t o = 0; o < outer; ++o)
