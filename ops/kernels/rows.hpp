@@ -321,15 +321,26 @@ template <lane_element T, class Count, class Rows>
 
 // Sums in pairs.
 
+namespace detail {
+
+// Apart from `pairwise`, or the compiler inlines some rounds of it and small sums pay for them.
+template <class F>
+[[gnu::noinline]] auto pairwise_split(std::int64_t begin, std::int64_t end, std::int64_t leaf, const F& f)
+    -> decltype(f(begin, end)) {
+  if (end - begin <= leaf) return f(begin, end);
+  std::int64_t left = leaf;
+  while (left < end - begin - left) left *= 2;
+  const auto sum = pairwise_split(begin, begin + left, leaf, f);
+  return sum + pairwise_split(begin + left, end, leaf, f);
+}
+
+}  // namespace detail
+
 /// f(begin, end) for pieces of at most `leaf`, added in pairs. The pieces of a range cut at multiples of leaf * 2^k are
 /// pieces of the whole, and added in the same order.
 template <class F>
 inline auto pairwise(std::int64_t begin, std::int64_t end, std::int64_t leaf, const F& f) -> decltype(f(begin, end)) {
-  if (end - begin <= leaf) return f(begin, end);
-  std::int64_t left = leaf;
-  while (left < end - begin - left) left *= 2;
-  const auto sum = pairwise(begin, begin + left, leaf, f);
-  return sum + pairwise(begin + left, end, leaf, f);
+  return end - begin <= leaf ? f(begin, end) : detail::pairwise_split(begin, end, leaf, f);
 }
 
 // Long rows.

@@ -541,7 +541,7 @@ TEST_F(AllocatorDeathTest, AddressSanitizerSeesUseAfterFree) {
 }
 
 TEST_F(AllocatorDeathTest, AddressSanitizerSeesTheEndOfWhatWasAskedFor) {
-  for (const std::size_t bytes : {std::size_t{100}, 50 * kib + 4, 3 * mib - 4}) {
+  for (const std::size_t bytes : {std::size_t{1500}, 90 * kib + 4, 9 * mib}) {
     const Block block = allocate(bytes);
     EXPECT_FALSE(__asan_address_is_poisoned(block.data + bytes - 1));
     EXPECT_TRUE(__asan_address_is_poisoned(block.data + bytes));

@@ -111,88 +111,110 @@ consteval bool fits() {
 template <int count, class T, class Use>
 constexpr auto bind_members(T& object, Use use) {
   if constexpr (count == 0) return use();
-  if constexpr (count == 1) { auto& [a] = object; return use(a); }
-  if constexpr (count == 2) { auto& [a, b] = object; return use(a, b); }
-  if constexpr (count == 3) { auto& [a, b, c] = object; return use(a, b, c); }
-  if constexpr (count == 4) { auto& [a, b, c, d] = object; return use(a, b, c, d); }
-  if constexpr (count == 5) { auto& [a, b, c, d, e] = object; return use(a, b, c, d, e); }
-  if constexpr (count == 6) { auto& [a, b, c, d, e, f] = object; return use(a, b, c, d, e, f); }
-  if constexpr (count == 7) { auto& [a, b, c, d, e, f, g] = object; return use(a, b, c, d, e, f, g); }
-  if constexpr (count == 8) { auto& [a, b, c, d, e, f, g, h] = object; return use(a, b, c, d, e, f, g, h); }
-  if constexpr (count == 9) { auto& [a, b, c, d, e, f, g, h, i] = object; return use(a, b, c, d, e, f, g, h, i); }
-  if constexpr (count == 10) { auto& [a, b, c, d, e, f, g, h, i, j] = object; return use(a, b, c, d, e, f, g, h, i, j);
-    }
-  if constexpr (count == 11) { auto& [a, b, c, d, e, f, g, h, i, j, k] = object; return use(a, b, c, d, e, f, g, h, i,
-    j, k); }
-  if constexpr (count == 12) { auto& [a, b, c, d, e, f, g, h, i, j, k, l] = object; return use(a, b, c, d, e, f, g, h,
-    i, j, k, l); }
-  if constexpr (count == 13) { auto& [a, b, c, d, e, f, g, h, i, j, k, l, m] = object; return use(a, b, c, d, e, f, g,
-    h, i, j, k, l, m); }
-  if constexpr (count == 14) { auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n] = object; return use(a, b, c, d, e, f,
-    g, h, i, j, k, l, m, n); }
-  if constexpr (count == 15) { auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o] = object; return use(a, b, c, d, e,
-    f, g, h, i, j, k, l, m, n, o); }
-  if constexpr (count == 16) { auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p] = object; return use(a, b, c, d,
-    e, f, g, h, i, j, k, l, m, n, o, p); }
-  if constexpr (count == 17) { auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q] = object; return use(a, b, c,
-    d, e, f, g, h, i, j, k, l, m, n, o, p, q); }
-  if constexpr (count == 18) { auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r] = object; return use(a, b,
-    c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r); }
-  if constexpr (count == 19) { auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s] = object; return use(a,
-    b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s); }
-  if constexpr (count == 20) { auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t] = object; return
-    use(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t); }
-  if constexpr (count == 21) { auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u] = object; return
-    use(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u); }
-  if constexpr (count == 22) { auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v] = object; return
-    use(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v); }
-  if constexpr (count == 23) { auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w] = object;
-    return use(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w); }
-  if constexpr (count == 24) { auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x] = object;
-    return use(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x); }
-  if constexpr (count == 25) { auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y] =
-    object; return use(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y); }
-  if constexpr (count == 26) { auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z] =
-    object; return use(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z); }
-  if constexpr (count == 27) { auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, A] =
-    object; return use(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, A); }
-  if constexpr (count == 28) { auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, A,
-    B] = object; return use(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, A, B); }
-  if constexpr (count == 29) { auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, A,
-    B, C] = object; return use(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, A, B, C); }
-  if constexpr (count == 30) { auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, A,
-    B, C, D] = object; return use(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, A, B, C,
-    D); }
-  if constexpr (count == 31) { auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, A,
-    B, C, D, E] = object; return use(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, A, B,
-    C, D, E); }
-  if constexpr (count == 32) { auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, A,
-    B, C, D, E, F] = object; return use(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, A,
-    B, C, D, E, F); }
-  if constexpr (count == 33) { auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, A,
-    B, C, D, E, F, G] = object; return use(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z,
-    A, B, C, D, E, F, G); }
-  if constexpr (count == 34) { auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, A,
-    B, C, D, E, F, G, H] = object; return use(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y,
-    z, A, B, C, D, E, F, G, H); }
-  if constexpr (count == 35) { auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, A,
-    B, C, D, E, F, G, H, I] = object; return use(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x,
-    y, z, A, B, C, D, E, F, G, H, I); }
-  if constexpr (count == 36) { auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, A,
-    B, C, D, E, F, G, H, I, J] = object; return use(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w,
-    x, y, z, A, B, C, D, E, F, G, H, I, J); }
-  if constexpr (count == 37) { auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, A,
-    B, C, D, E, F, G, H, I, J, K] = object; return use(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v,
-    w, x, y, z, A, B, C, D, E, F, G, H, I, J, K); }
-  if constexpr (count == 38) { auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, A,
-    B, C, D, E, F, G, H, I, J, K, L] = object; return use(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u,
-    v, w, x, y, z, A, B, C, D, E, F, G, H, I, J, K, L); }
-  if constexpr (count == 39) { auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, A,
-    B, C, D, E, F, G, H, I, J, K, L, M] = object; return use(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t,
-    u, v, w, x, y, z, A, B, C, D, E, F, G, H, I, J, K, L, M); }
-  if constexpr (count == 40) { auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, A,
-    B, C, D, E, F, G, H, I, J, K, L, M, N] = object; return use(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s,
-    t, u, v, w, x, y, z, A, B, C, D, E, F, G, H, I, J, K, L, M, N); }
+  if constexpr (count == 1) { auto& [m1] = object; return use(m1); }
+  if constexpr (count == 2) { auto& [m1, m2] = object; return use(m1, m2); }
+  if constexpr (count == 3) { auto& [m1, m2, m3] = object; return use(m1, m2, m3); }
+  if constexpr (count == 4) { auto& [m1, m2, m3, m4] = object; return use(m1, m2, m3, m4); }
+  if constexpr (count == 5) { auto& [m1, m2, m3, m4, m5] = object; return use(m1, m2, m3, m4, m5); }
+  if constexpr (count == 6) { auto& [m1, m2, m3, m4, m5, m6] = object; return use(m1, m2, m3, m4, m5, m6); }
+  if constexpr (count == 7) { auto& [m1, m2, m3, m4, m5, m6, m7] = object; return use(m1, m2, m3, m4, m5, m6, m7); }
+  if constexpr (count == 8) { auto& [m1, m2, m3, m4, m5, m6, m7, m8] = object; return use(m1, m2, m3, m4, m5, m6, m7,
+    m8); }
+  if constexpr (count == 9) { auto& [m1, m2, m3, m4, m5, m6, m7, m8, m9] = object; return use(m1, m2, m3, m4, m5, m6,
+    m7, m8, m9); }
+  if constexpr (count == 10) { auto& [m1, m2, m3, m4, m5, m6, m7, m8, m9, m10] = object; return use(m1, m2, m3, m4,
+    m5, m6, m7, m8, m9, m10); }
+  if constexpr (count == 11) { auto& [m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11] = object; return use(m1, m2, m3,
+    m4, m5, m6, m7, m8, m9, m10, m11); }
+  if constexpr (count == 12) { auto& [m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12] = object; return use(m1, m2,
+    m3, m4, m5, m6, m7, m8, m9, m10, m11, m12); }
+  if constexpr (count == 13) { auto& [m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13] = object; return use(m1,
+    m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13); }
+  if constexpr (count == 14) { auto& [m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14] = object; return
+    use(m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14); }
+  if constexpr (count == 15) { auto& [m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15] = object;
+    return use(m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15); }
+  if constexpr (count == 16) { auto& [m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16] = object;
+    return use(m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16); }
+  if constexpr (count == 17) { auto& [m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17] =
+    object; return use(m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17); }
+  if constexpr (count == 18) { auto& [m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18]
+    = object; return use(m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18); }
+  if constexpr (count == 19) { auto& [m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18,
+    m19] = object; return use(m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19); }
+  if constexpr (count == 20) { auto& [m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18,
+    m19, m20] = object; return use(m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18,
+    m19, m20); }
+  if constexpr (count == 21) { auto& [m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18,
+    m19, m20, m21] = object; return use(m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17,
+    m18, m19, m20, m21); }
+  if constexpr (count == 22) { auto& [m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18,
+    m19, m20, m21, m22] = object; return use(m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16,
+    m17, m18, m19, m20, m21, m22); }
+  if constexpr (count == 23) { auto& [m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18,
+    m19, m20, m21, m22, m23] = object; return use(m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15,
+    m16, m17, m18, m19, m20, m21, m22, m23); }
+  if constexpr (count == 24) { auto& [m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18,
+    m19, m20, m21, m22, m23, m24] = object; return use(m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14,
+    m15, m16, m17, m18, m19, m20, m21, m22, m23, m24); }
+  if constexpr (count == 25) { auto& [m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18,
+    m19, m20, m21, m22, m23, m24, m25] = object; return use(m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13,
+    m14, m15, m16, m17, m18, m19, m20, m21, m22, m23, m24, m25); }
+  if constexpr (count == 26) { auto& [m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18,
+    m19, m20, m21, m22, m23, m24, m25, m26] = object; return use(m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12,
+    m13, m14, m15, m16, m17, m18, m19, m20, m21, m22, m23, m24, m25, m26); }
+  if constexpr (count == 27) { auto& [m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18,
+    m19, m20, m21, m22, m23, m24, m25, m26, m27] = object; return use(m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11,
+    m12, m13, m14, m15, m16, m17, m18, m19, m20, m21, m22, m23, m24, m25, m26, m27); }
+  if constexpr (count == 28) { auto& [m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18,
+    m19, m20, m21, m22, m23, m24, m25, m26, m27, m28] = object; return use(m1, m2, m3, m4, m5, m6, m7, m8, m9, m10,
+    m11, m12, m13, m14, m15, m16, m17, m18, m19, m20, m21, m22, m23, m24, m25, m26, m27, m28); }
+  if constexpr (count == 29) { auto& [m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18,
+    m19, m20, m21, m22, m23, m24, m25, m26, m27, m28, m29] = object; return use(m1, m2, m3, m4, m5, m6, m7, m8, m9,
+    m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, m20, m21, m22, m23, m24, m25, m26, m27, m28, m29); }
+  if constexpr (count == 30) { auto& [m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18,
+    m19, m20, m21, m22, m23, m24, m25, m26, m27, m28, m29, m30] = object; return use(m1, m2, m3, m4, m5, m6, m7, m8,
+    m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, m20, m21, m22, m23, m24, m25, m26, m27, m28, m29, m30); }
+  if constexpr (count == 31) { auto& [m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18,
+    m19, m20, m21, m22, m23, m24, m25, m26, m27, m28, m29, m30, m31] = object; return use(m1, m2, m3, m4, m5, m6, m7,
+    m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, m20, m21, m22, m23, m24, m25, m26, m27, m28, m29, m30,
+    m31); }
+  if constexpr (count == 32) { auto& [m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18,
+    m19, m20, m21, m22, m23, m24, m25, m26, m27, m28, m29, m30, m31, m32] = object; return use(m1, m2, m3, m4, m5, m6,
+    m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, m20, m21, m22, m23, m24, m25, m26, m27, m28, m29,
+    m30, m31, m32); }
+  if constexpr (count == 33) { auto& [m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18,
+    m19, m20, m21, m22, m23, m24, m25, m26, m27, m28, m29, m30, m31, m32, m33] = object; return use(m1, m2, m3, m4,
+    m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, m20, m21, m22, m23, m24, m25, m26, m27, m28,
+    m29, m30, m31, m32, m33); }
+  if constexpr (count == 34) { auto& [m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18,
+    m19, m20, m21, m22, m23, m24, m25, m26, m27, m28, m29, m30, m31, m32, m33, m34] = object; return use(m1, m2, m3,
+    m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, m20, m21, m22, m23, m24, m25, m26, m27,
+    m28, m29, m30, m31, m32, m33, m34); }
+  if constexpr (count == 35) { auto& [m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18,
+    m19, m20, m21, m22, m23, m24, m25, m26, m27, m28, m29, m30, m31, m32, m33, m34, m35] = object; return use(m1, m2,
+    m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, m20, m21, m22, m23, m24, m25, m26,
+    m27, m28, m29, m30, m31, m32, m33, m34, m35); }
+  if constexpr (count == 36) { auto& [m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18,
+    m19, m20, m21, m22, m23, m24, m25, m26, m27, m28, m29, m30, m31, m32, m33, m34, m35, m36] = object; return use(m1,
+    m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, m20, m21, m22, m23, m24, m25,
+    m26, m27, m28, m29, m30, m31, m32, m33, m34, m35, m36); }
+  if constexpr (count == 37) { auto& [m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18,
+    m19, m20, m21, m22, m23, m24, m25, m26, m27, m28, m29, m30, m31, m32, m33, m34, m35, m36, m37] = object; return
+    use(m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, m20, m21, m22, m23, m24,
+    m25, m26, m27, m28, m29, m30, m31, m32, m33, m34, m35, m36, m37); }
+  if constexpr (count == 38) { auto& [m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18,
+    m19, m20, m21, m22, m23, m24, m25, m26, m27, m28, m29, m30, m31, m32, m33, m34, m35, m36, m37, m38] = object;
+    return use(m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, m20, m21, m22,
+    m23, m24, m25, m26, m27, m28, m29, m30, m31, m32, m33, m34, m35, m36, m37, m38); }
+  if constexpr (count == 39) { auto& [m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18,
+    m19, m20, m21, m22, m23, m24, m25, m26, m27, m28, m29, m30, m31, m32, m33, m34, m35, m36, m37, m38, m39] = object;
+    return use(m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, m20, m21, m22,
+    m23, m24, m25, m26, m27, m28, m29, m30, m31, m32, m33, m34, m35, m36, m37, m38, m39); }
+  if constexpr (count == 40) { auto& [m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18,
+    m19, m20, m21, m22, m23, m24, m25, m26, m27, m28, m29, m30, m31, m32, m33, m34, m35, m36, m37, m38, m39, m40] =
+    object; return use(m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, m20, m21,
+    m22, m23, m24, m25, m26, m27, m28, m29, m30, m31, m32, m33, m34, m35, m36, m37, m38, m39, m40); }
 }
 
 // clang-format on
