@@ -104,6 +104,7 @@ GradScope::~GradScope() = default;
 
 void GradScope::watch(Tensor& leaf, int argument, LeafKind kind) {
   State& state = *state_;
+  check_alive(state.name, leaf);
   const bool differentiable = leaf.defined() && is_float(object_of(leaf)->dtype);
   if (!differentiable && kind == LeafKind::whole_argument) {
     if (!leaf.defined()) throw ValueError(argument_text(state.name, argument, leaf) + " has no value; pass a tensor");
@@ -117,6 +118,7 @@ void GradScope::watch(Tensor& leaf, int argument, LeafKind kind) {
 
 Tensor* GradScope::lower(Tensor& x) {
   if (!x.defined() || cursor_of(x) == 0) return nullptr;
+  check_alive(state_->name, x);
   const Annotation note = top_note(x);
   if (note.level != state_->level.word()) return nullptr;
   x = lowered(x);

@@ -75,6 +75,8 @@ void JvpScope::check_structure(std::size_t primals, std::size_t tangents) const 
 }
 
 void JvpScope::watch(Tensor& primal, const Tensor& tangent) {
+  check_alive("jvp", primal);
+  check_alive("jvp", tangent);
   if (!primal.defined() || !tangent.defined()) return;
   const auto refuse = [&](const std::string& what) {
     return "jvp: a tangent " + what + "; got primal " + describe(primal) + ", tangent " + describe(tangent) +
@@ -97,6 +99,7 @@ void JvpScope::watch(Tensor& primal, const Tensor& tangent) {
 
 Tensor JvpScope::lower(Tensor& x) {
   if (!x.defined()) return {};
+  check_alive("jvp", x);
   if (cursor_of(x) > 0 && top_note(x).level == state_->level.word()) {
     const std::uintptr_t bits = top_note(x).value;
     Tensor borrowed = Tensor::adopt(bits);

@@ -16,9 +16,9 @@ std::string_view name_of(LevelKind kind) {
   return "a transform";
 }
 
-[[noreturn]] void refuse_level(std::string_view op, std::size_t i, std::span<const Tensor> in) {
-  throw LevelError(std::string(op) + ": argument " + std::to_string(i) + " belongs to " +
-                   std::string(name_of(kind_of(top_note(in[i]).level))) +
+[[noreturn]] void refuse_level(std::string_view who, const std::string& subject, LevelWord level,
+                               std::span<const Tensor> in) {
+  throw LevelError(std::string(who) + ": " + subject + " belongs to " + std::string(name_of(kind_of(level))) +
                    " that has ended, or that runs on another thread; " + describe(in) +
                    "; return the tensor from the transformed function instead of storing it elsewhere");
 }
@@ -44,6 +44,12 @@ std::string describe(std::span<const Tensor> in) {
   return text;
 }
 
+void check_alive(std::string_view who, const Tensor& x) {
+  if (!x.defined() || cursor_of(x) == 0) return;
+  const LevelWord level = top_note(x).level;
+  if (thread_state().levels[static_cast<std::size_t>(depth_of(level))] != level) refuse_level(who, "a tensor", level, {&x, 1});
+}
+
 void check_mapped_names(std::string_view op, std::span<const Tensor> in) {
   const ThreadState& state = thread_state();
   if (state.mapped_axes == 0 || state.names_off > 0) return;
@@ -67,7 +73,8 @@ void dispatch_at_level(const OpTable& table, const void* op, std::span<const Ten
     named |= physical_shape(in[i])->named;
     if (cursor_of(in[i]) == 0) continue;
     const LevelWord level = top_note(in[i]).level;
-    if (state.levels[static_cast<std::size_t>(depth_of(level))] != level) refuse_level(table.info.name, i, in);
+    if (state.levels[static_cast<std::size_t>(depth_of(level))] != level)
+      refuse_level(table.info.name, "argument " + std::to_string(i), level, in);
     top = std::max(top, level);
   }
   if (named) check_mapped_names(table.info.name, in);

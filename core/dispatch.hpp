@@ -16,6 +16,9 @@ namespace tlaloc::inline v0::core {
 /// The part that is not inlined: finds the level and hands over, or refuses what no transform may see.
 void dispatch_at_level(const OpTable& table, const void* op, std::span<const Tensor> in, Tensor* out);
 
+/// Throws LevelError when x belongs to a transform that has ended, or that runs on another thread. `who` asks.
+void check_alive(std::string_view who, const Tensor& x);
+
 /// Throws AxisError when an input shows an axis that a running vmap has mapped.
 void check_mapped_names(std::string_view op, std::span<const Tensor> in);
 

@@ -134,6 +134,7 @@ MapScope::~MapScope() = default;
 void MapScope::argument(Tensor& leaf, std::size_t number) {
   State& state = *state_;
   if (!leaf.defined()) return;
+  check_alive("vmap", leaf);
   state.arguments.push_back({&leaf, number, -1});
   int& axis = state.arguments.back().axis;
   if (!state.options.in) {
@@ -180,6 +181,7 @@ void MapScope::finish(const Leaves& results) {
                      std::to_string(results.size()) + " tensors; give one entry for each, or one for all");
   std::vector<bool> mapped;
   for (Tensor* x : results) {
+    check_alive("vmap", *x);
     mapped.push_back(x->defined() && state.interpreter.is_mapped(*x));
     if (mapped.back()) *x = lowered(*x);
   }
