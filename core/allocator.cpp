@@ -506,7 +506,7 @@ class Central {
 
 namespace detail {
 
-constinit thread_local Front* front = &no_front_yet;
+[[gnu::tls_model("initial-exec")]] constinit thread_local Front* front = &no_front_yet;
 
 Block allocate_slow(SizeClass size_class) {
   if (size_class > largest_class)

@@ -1,5 +1,6 @@
 // Printing: the dtype, names and sizes first, then the values; of a large tensor the first and last of every axis.
 // Printing goes through every transform: inside a vmap it shows the whole batch, and says so.
+#include <locale>
 #include <ostream>
 #include <sstream>
 #include <string>
@@ -20,7 +21,10 @@ std::string element_text(T value) {
   std::ostringstream text;
   if constexpr (std::is_same_v<T, bool>) {
     text << (value ? "true" : "false");
+  } else if (value != value) {
+    text << "nan";  // its sign is an accident of the processor
   } else {
+    text.imbue(std::locale::classic());
     text.precision(std::is_same_v<T, double> ? 10 : 6);
     text << value;
   }
@@ -76,7 +80,8 @@ std::ostream& operator<<(std::ostream& stream, const Tensor& tensor) {
   stream << core::describe(tensor);
   if (const int hidden = core::hidden_rank(tensor); hidden > 0) {
     stream << " of each example in";
-    for (int i = 0; i < hidden; ++i) stream << ' ' << object->shape->shape[i].extent();
+    for (int i = 0; i < hidden; ++i)
+      stream << (i == 0 ? " " : " x ") << std::to_string(object->shape->shape[i].extent());
   }
   const bool abridged = object->shape->size > whole_limit;
   stream << (object->shape->shape.rank() > 1 ? "\n" : " ");

@@ -55,7 +55,7 @@ constexpr bool holds_all_of() {
 }
 
 template <class From, class T>
-void convert_into(const Tensor& x, std::span<T> to) {
+void convert_into(std::string_view what, const Tensor& x, std::span<T> to) {
   if constexpr (holds_all_of<T, From>()) {
     const auto count = static_cast<std::int64_t>(to.size());
     if constexpr (std::is_same_v<From, T>) {
@@ -71,20 +71,20 @@ void convert_into(const Tensor& x, std::span<T> to) {
       }
     }
   } else {
-    throw DTypeError("to_vector: " + std::string(name(dtype_of<T>)) + " does not hold every " +
+    throw DTypeError(std::string(what) + ": " + std::string(name(dtype_of<T>)) + " does not hold every " +
                      std::string(name(dtype_of<From>)) + "; got " + core::describe(x) +
                      "; read it as its own type, or cast it first");
   }
 }
 
 template <class T>
-void read_into(const Tensor& x, std::span<T> to) {
+void read_into(std::string_view what, const Tensor& x, std::span<T> to) {
   switch (object_of(x)->dtype) {
-    case DType::boolean: return convert_into<bool>(x, to);
-    case DType::i32: return convert_into<std::int32_t>(x, to);
-    case DType::i64: return convert_into<std::int64_t>(x, to);
-    case DType::f32: return convert_into<float>(x, to);
-    case DType::f64: return convert_into<double>(x, to);
+    case DType::boolean: return convert_into<bool>(what, x, to);
+    case DType::i32: return convert_into<std::int32_t>(what, x, to);
+    case DType::i64: return convert_into<std::int64_t>(what, x, to);
+    case DType::f32: return convert_into<float>(what, x, to);
+    case DType::f64: return convert_into<double>(what, x, to);
   }
 }
 
@@ -116,7 +116,7 @@ T Tensor::item() const {
     throw ShapeError("item: the tensor does not have exactly one element; got " + core::describe(x) +
                      "; reduce it first, or read to_vector()");
   T value;
-  read_into(x, std::span<T>(&value, 1));
+  read_into("item", x, std::span<T>(&value, 1));
   return value;
 }
 
@@ -126,11 +126,11 @@ std::vector<T> Tensor::to_vector() const {
   const auto count = static_cast<std::size_t>(core::physical_shape(x)->size);
   if constexpr (std::is_same_v<T, bool>) {
     const std::unique_ptr<bool[]> values(new bool[count]);
-    read_into(x, std::span<bool>(values.get(), count));
+    read_into("to_vector", x, std::span<bool>(values.get(), count));
     return std::vector<bool>(values.get(), values.get() + count);
   } else {
     std::vector<T> values(count);
-    read_into(x, std::span<T>(values));
+    read_into("to_vector", x, std::span<T>(values));
     return values;
   }
 }
@@ -155,7 +155,7 @@ Tensor::operator bool() const {
   double value = 0;
   if (object_of(x)->dtype == DType::i64)
     return *core::elements<const std::int64_t>(x) != 0;
-  read_into(x, std::span<double>(&value, 1));
+  read_into("bool", x, std::span<double>(&value, 1));
   return value != 0;
 }
 

@@ -46,8 +46,11 @@ DType promote(std::string_view op, DType a, DType b, std::span<const Tensor* con
 }
 
 DType promote(DType dtype, const Scalar& number) {
-  if (number.is_float()) return is_float(dtype) ? dtype : DType::f32;
-  return dtype == DType::boolean ? DType::i32 : dtype;
+  if (is_float(dtype)) return dtype;
+  if (number.is_float()) return DType::f32;
+  // A number that i32 does not hold would become another one.
+  const bool fits_i32 = number.whole() == static_cast<std::int32_t>(number.whole());
+  return fits_i32 ? std::max(dtype, DType::i32) : DType::i64;
 }
 
 bool names_are_on() { return core::thread_state().names_off == 0; }
@@ -57,6 +60,11 @@ int resolve_axis(std::string_view op, const Tensor& x, AxisRef axis) {
   if (axis.by_name()) {
     for (std::size_t i = 0; i < dims.size(); ++i)
       if (dims[i].axis() == axis.axis()) return static_cast<int>(i);
+    const auto& mapped = core::thread_state().axes;
+    if (std::find(mapped.begin() + 1, mapped.begin() + 1 + core::thread_state().depth, axis.axis()) !=
+        mapped.begin() + 1 + core::thread_state().depth)
+      throw AxisError(std::string(op) + ": the axis " + axis.axis().name() + " is mapped by a running vmap" + got(x) +
+                      "; inside, a tensor is one example's: use the axis on what the mapped function returns");
     throw AxisError(std::string(op) + ": there is no axis " + axis.axis().name() + got(x) +
                     "; name one of its axes, or number it from 0 (or from -1, the last)");
   }
@@ -64,8 +72,10 @@ int resolve_axis(std::string_view op, const Tensor& x, AxisRef axis) {
   const std::int64_t number = axis.number() < 0 ? axis.number() + rank : axis.number();
   if (number < 0 || number >= rank)
     throw AxisError(std::string(op) + ": axis " + std::to_string(axis.number()) + " is not one of the " +
-                    std::to_string(rank) + " axes" + got(x) + "; axes are numbered from " + std::to_string(-rank) +
-                    " to " + std::to_string(rank - 1));
+                    std::to_string(rank) + " axes" + got(x) +
+                    (rank == 0 ? "; a tensor of rank 0 has no axis"
+                               : "; axes are numbered from " + std::to_string(-rank) + " to " +
+                                     std::to_string(rank - 1)));
   return static_cast<int>(number);
 }
 
@@ -172,6 +182,7 @@ void align_by_position(std::string_view op, std::span<Tensor> operands, bool nam
 
 void align(std::string_view op, std::span<Tensor> operands) {
   const bool names_on = names_are_on();
+  if (names_on) core::check_mapped_names(op, operands);
   bool by_name = names_on;
   for (const Tensor& x : operands) by_name &= all_named(shape_of(x));
   if (!by_name) return align_by_position(op, operands, names_on);

@@ -37,8 +37,8 @@ void check_names(std::string_view op, const Shape& shape) {
 Tensor from_data(const void* data, std::size_t count, DType dtype, const Shape& shape) {
   check_names("tensor", shape);
   if (static_cast<std::uint64_t>(shape.size()) != count)
-    throw ShapeError("tensor: " + std::to_string(count) + " elements for the shape " + shape.to_string() +
-                     ", which has " + std::to_string(shape.size()));
+    throw ShapeError("tensor: " + std::to_string(count) + " elements do not fill the shape " + shape.to_string() +
+                     "; it has " + std::to_string(shape.size()));
   Tensor result = make_dense(shape, dtype);
   if (count != 0) std::memcpy(object_of(result)->data, data, count * size_of(dtype));
   return result;
@@ -72,8 +72,16 @@ Tensor filled(std::string_view op, const Shape& shape, Scalar value, DType dtype
   if (!is_float(dtype) && dtype != DType::boolean && value.is_float())
     throw DTypeError(std::string(op) + ": a floating-point number for a tensor of " + std::string(name(dtype)) +
                      "; give an integer, or another dtype");
+  if (dtype == DType::i32 && value.whole() != static_cast<std::int32_t>(value.whole()))
+    throw ValueError(std::string(op) + ": i32 does not hold " + std::to_string(value.whole()) +
+                     "; give another dtype");
   const Tensor number = number_as(value, dtype);
   return shape.rank() == 0 ? number : ops::Expand(ops::AxisSet::first(shape.rank()), shape).eval(number);
+}
+
+Tensor filled_like(std::string_view op, const Tensor& x, Scalar value) {
+  ops::require_defined(op, x);
+  return filled(op, ops::shape_of(x), value, core::object_of(x)->dtype);
 }
 
 }  // namespace
@@ -107,11 +115,8 @@ Tensor eye(Dim dim, DType dtype) {
   return result;
 }
 
-Tensor zeros_like(const Tensor& x) { return full_like(x, 0); }
-Tensor ones_like(const Tensor& x) { return full_like(x, 1); }
-Tensor full_like(const Tensor& x, Scalar value) {
-  ops::require_defined("full_like", x);
-  return filled("full_like", ops::shape_of(x), value, core::object_of(x)->dtype);
-}
+Tensor zeros_like(const Tensor& x) { return filled_like("zeros_like", x, 0); }
+Tensor ones_like(const Tensor& x) { return filled_like("ones_like", x, 1); }
+Tensor full_like(const Tensor& x, Scalar value) { return filled_like("full_like", x, value); }
 
 }  // namespace tlaloc::inline v0

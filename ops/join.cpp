@@ -1,5 +1,6 @@
 #include "ops/join.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <numeric>
 
@@ -88,12 +89,32 @@ Tensor concat(std::span<const Tensor> tensors, AxisRef axis) {
 
 Tensor stack(std::span<const Tensor> tensors, int at, Axis name) {
   if (tensors.empty()) throw ValueError("stack: no tensors; give at least one");
-  std::vector<Tensor> expanded;
+  std::vector<const Tensor*> in;
+  for (const Tensor& x : tensors) in.push_back(&x);
+  ops::require_defined("stack", in);
+  const Shape first = ops::shape_of(tensors[0]);
+  DType dtype = core::object_of(tensors[0])->dtype;
   for (const Tensor& x : tensors) {
-    ops::require_defined("stack", x);
-    expanded.push_back(expand_dims(x, at, name));
+    const Shape shape = ops::shape_of(x);
+    dtype = ops::promote("stack", dtype, core::object_of(x)->dtype, in);
+    const bool fits = shape.rank() == first.rank() &&
+                      std::equal(shape.begin(), shape.end(), first.begin(),
+                                 [](Dim a, Dim b) { return a.extent() == b.extent(); });
+    if (!fits)
+      throw ShapeError("stack: the tensors have different shapes" + ops::got(in) + "; concat() joins along an axis that "
+                       "they have");
   }
-  return concat(expanded, at < 0 ? at + core::visible_rank(expanded[0]) : at);
+  const int places = first.rank() + 1;
+  const int place = at < 0 ? at + places : at;
+  if (place < 0 || place >= places)
+    throw AxisError("stack: there is no place " + std::to_string(at) + " for a new axis" + ops::got(in) +
+                    "; places go from " + std::to_string(-places) + " to " + std::to_string(places - 1));
+  if (ops::names_are_on() && name.named() && first.position(name) >= 0)
+    throw AxisError("stack: the tensors have the axis " + name.name() + " already" + ops::got(in) +
+                    "; give the new axis another name, or join along it with concat()");
+  std::vector<Tensor> expanded;
+  for (const Tensor& x : tensors) expanded.push_back(expand_dims(x, place, name));
+  return concat(expanded, place);
 }
 
 }  // namespace tlaloc::inline v0

@@ -1,5 +1,7 @@
 #include "ops/loss.hpp"
 
+#include <algorithm>
+
 #include <tlaloc/create.hpp>
 #include <tlaloc/elementwise.hpp>
 #include <tlaloc/error.hpp>
@@ -179,6 +181,25 @@ Tensor with_last(const Tensor& x, int axis) {
   return axis == rank - 1 ? x : core::dispatch(ops::Permute(ops::Order::moving(rank, axis, rank - 1)), x);
 }
 
+/// One index for every row of logits: the rows' axes by name, or by position where extents of 1 stretch.
+void check_class_indices(const Shape& rows, const Shape& indices, std::span<const Tensor* const> in) {
+  const auto all_named = [](const Shape& shape) {
+    return std::all_of(shape.begin(), shape.end(), [](Dim dim) { return dim.axis().named(); });
+  };
+  const bool by_name = ops::names_are_on() && all_named(rows) && all_named(indices);
+  for (int i = 0; i < rows.rank(); ++i) {
+    const int row = by_name ? rows.position(indices[i].axis()) : i;
+    if (row < 0)
+      throw AxisError("cross_entropy: the class indices have the axis " + indices[i].axis().name() +
+                      ", which the rows of logits lack" + ops::got(in) + "; give one index for every row of logits");
+    const std::int64_t extent = indices[i].extent();
+    if (extent != rows[row].extent() && (by_name || extent != 1))
+      throw ShapeError("cross_entropy: there are " + std::to_string(extent) + " class indices for " +
+                       std::to_string(rows[row].extent()) + " rows of logits" + ops::got(in) +
+                       "; give one index for every row of logits");
+  }
+}
+
 }  // namespace
 
 Tensor cross_entropy(const Tensor& logits, const Tensor& labels, AxisRef axis) {
@@ -195,12 +216,10 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& labels, AxisRef axis) {
     if (label_type == DType::boolean)
       throw DTypeError("cross_entropy: class indices are integers, not bools" + ops::got(in) + "; cast them to i64");
     const Tensor moved = with_last(x, classes);
+    check_class_indices(ops::without_axes(ops::shape_of(x), ops::AxisSet::single(classes)), ops::shape_of(labels), in);
     // Indices align with the logits without their class axis, as any two operands do.
     Tensor operands[] = {select(moved, -1, 0), labels};
     ops::align(op, operands);
-    if (ops::shape_of(operands[0]) != ops::shape_of(select(moved, -1, 0)))
-      throw ShapeError("cross_entropy: the class indices do not have the shape of the logits without their class axis" +
-                       ops::got(in) + "; give one index for every row of logits");
     return core::dispatch(ops::CrossEntropyOfClasses{}, moved, operands[1]);
   }
   if (core::visible_rank(labels) != core::visible_rank(x))

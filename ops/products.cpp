@@ -80,11 +80,13 @@ void check_summed(std::string_view op, const Operands& in, Dim a, Dim b) {
   if (ops::names_are_on() && a.axis().named() && b.axis().named() && a.axis() != b.axis())
     throw AxisError(std::string(op) + ": the axes " + a.axis().name() + " and " + b.axis().name() +
                     " would be contracted with each other" + in.got() +
-                    "; the last axis of the first operand meets the last but one of the second");
+                    "; the last axis of the first operand meets the last but one (or the only one) of the second:"
+                    " transpose an operand, or pair axes by name with dot()");
   if (a.extent() != b.extent())
     throw ShapeError(std::string(op) + ": the contracted axes have " + std::to_string(a.extent()) + " and " +
                      std::to_string(b.extent()) + " elements" + in.got() +
-                     "; the last axis of the first operand meets the last but one of the second");
+                     "; the last axis of the first operand meets the last but one (or the only one) of the second:"
+                    " transpose an operand, or pair axes by name with dot()");
 }
 
 /// The axes before the last two, brought to one shape.

@@ -203,11 +203,13 @@ Tensor where(const Tensor& condition, const Tensor& yes, const Tensor& no) {
   return core::dispatch(ops::Where{}, operands[0], ops::as_dtype(operands[1], dtype), ops::as_dtype(operands[2], dtype));
 }
 Tensor where(const Tensor& condition, Scalar yes, const Tensor& no) {
-  ops::require_defined("where", no);
+  const Tensor* const in[] = {&condition, &no};
+  ops::require_defined("where", in);
   return where(condition, full({}, yes, ops::promote(core::object_of(no)->dtype, yes)), no);
 }
 Tensor where(const Tensor& condition, const Tensor& yes, Scalar no) {
-  ops::require_defined("where", yes);
+  const Tensor* const in[] = {&condition, &yes};
+  ops::require_defined("where", in);
   return where(condition, yes, full({}, no, ops::promote(core::object_of(yes)->dtype, no)));
 }
 

@@ -73,7 +73,7 @@ Tensor broadcast_to(const Tensor& x, const Shape& shape) {
     return std::all_of(s.begin(), s.end(), [](Dim dim) { return dim.axis().named(); });
   };
   const auto refuse = [&](const std::string& what) {
-    return what + " and cannot go to " + shape.to_string() + ops::got(x) +
+    return "broadcast_to: " + what + ops::got(x) + " for the shape " + shape.to_string() +
            "; axes align by name when all have one, else from the right, where an extent of 1 stretches";
   };
   if (ops::names_are_on() && fully_named(from) && fully_named(shape)) {
@@ -86,23 +86,25 @@ Tensor broadcast_to(const Tensor& x, const Shape& shape) {
       } else if (from[at] == shape[i]) {
         order.push_back(at);
       } else {
-        throw ShapeError(refuse("broadcast_to: axis " + from[at].axis().name() + " has another extent"));
+        throw ShapeError(refuse("the axis " + from[at].axis().name() + " has another extent"));
       }
     }
-    if (order.rank != from.rank()) throw AxisError(refuse("broadcast_to: the shape lacks an axis"));
+    for (const Dim dim : from)
+      if (shape.position(dim.axis()) < 0) throw AxisError(refuse("the shape lacks the axis " + dim.axis().name()));
     const Tensor ordered = order.is_identity() ? x : core::dispatch(ops::Permute(order), x);
     return missing.empty() ? ordered : core::dispatch(ops::Expand(missing, ops::only_axes(shape, missing)), ordered);
   }
   const int added = shape.rank() - from.rank();
-  if (added < 0) throw ShapeError(refuse("broadcast_to: the tensor has more axes"));
+  if (added < 0) throw ShapeError(refuse("the tensor has more axes than the shape"));
   for (int i = 0; i < from.rank(); ++i) {
     const Dim own = from[i];
     const Dim wanted = shape[added + i];
     if (own.extent() != wanted.extent() && own.extent() != 1)
-      throw ShapeError(refuse("broadcast_to: axis " + std::to_string(i) + " has " + std::to_string(own.extent()) +
-                              " elements"));
+      throw ShapeError(refuse("axis " + std::to_string(i) + " has " + std::to_string(own.extent()) +
+                              " elements, not 1 or " + std::to_string(wanted.extent())));
     if (ops::names_are_on() && own.axis().named() && wanted.axis().named() && own.axis() != wanted.axis())
-      throw AxisError(refuse("broadcast_to: axis " + std::to_string(i) + " is called " + own.axis().name()));
+      throw AxisError(refuse("axis " + std::to_string(i) + " is called " + own.axis().name() + ", not " +
+                             wanted.axis().name()));
   }
   const Tensor result = ops::broadcast_by_position(x, shape);
   return core::with_names(result, shape.dims());

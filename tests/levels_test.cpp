@@ -539,6 +539,7 @@ TEST(Throwing, TheSameExceptionArrivesAndNothingIsLeft) {
     EXPECT_THROW(run([] { sum(ones({2}), Axis("nowhere")); }), AxisError);
     EXPECT_THROW(run([] { select(ones({2}), 0, 5); }), ValueError);
     EXPECT_THROW(run([] { add(ones({2}), Tensor()); }), ValueError);
+    EXPECT_THROW(run([] { zeros({std::int64_t{1} << 42, 1 << 20}) + 1.0; }), SizeError);
     EXPECT_EQ(in_use(), before);
     expect_transforms_work();
     run([] {});

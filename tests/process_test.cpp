@@ -1,13 +1,16 @@
 // The library and the life of a process: forked children, and tensors that live or are used until the very end.
 #include <gtest/gtest.h>
 
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cstdint>
 #include <cstdlib>
+#include <fstream>
 #include <functional>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -141,6 +144,53 @@ TEST_F(Process, ForksWhileOtherThreadsAreAtWork) {
   stop = true;
   for (std::thread& thread : threads) thread.join();
   EXPECT_TRUE(right);
+}
+
+/// Bytes of address space this process has.
+std::int64_t address_space() {
+  std::int64_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  return pages * sysconf(_SC_PAGESIZE);
+}
+
+// Memory runs out at every place there is, forwards and on the way back; nothing stays behind, and the program goes on.
+TEST_F(Process, MemoryThatRunsOutAnywhereLeavesNothingBehind) {
+  const int status = status_of_child([] {
+    set_num_threads(1);
+    const Tensor x = full({250'000}, 0.5, DType::f64) * 1.0;
+    const auto second_order = [&] {
+      const auto f = [](const Tensor& v) { return sum(tanh(v * v) * exp(v)); };
+      return grad([&](const Tensor& v) { return sum(grad(f)(v) * jvp(f, v, x).second); })(x);
+    };
+    const Tensor expected = second_order();
+    empty_cache();
+    const std::int64_t before = memory_stats().in_use;
+    int failures = 0;
+    rlimit limit{};
+    getrlimit(RLIMIT_AS, &limit);
+    for (std::int64_t room = 0;; room += 1 << 20) {
+      empty_cache();
+      limit.rlim_cur = static_cast<rlim_t>(address_space() + room);
+      setrlimit(RLIMIT_AS, &limit);
+      bool done = true;
+      Tensor result;
+      try {
+        result = second_order();
+      } catch (const MemoryError&) {
+        done = false;
+        ++failures;
+      }
+      limit.rlim_cur = limit.rlim_max;
+      setrlimit(RLIMIT_AS, &limit);
+      if (done && !array_equal(result, expected)) return 2;
+      result = Tensor();
+      if (memory_stats().in_use != before) return 3;
+      if (!array_equal(second_order(), expected)) return 4;
+      if (done) break;
+    }
+    return failures > 10 ? 0 : 5;
+  });
+  EXPECT_EQ(status, 0);
 }
 
 // What a program may do after main has returned: static objects hold tensors, and their destructors use transforms.

@@ -74,6 +74,7 @@ struct MapScope::State {
   std::optional<LevelScope> level;
 
   std::string got() const {
+    if (arguments.size() == 0) return "; got no tensors";
     std::string text = "; got ";
     for (std::size_t i = 0; i < arguments.size(); ++i)
       text += (i == 0 ? "argument " : ", argument ") + std::to_string(arguments[i].number) + ": " +
@@ -87,6 +88,9 @@ struct MapScope::State {
 int MapScope::State::axis_by_number(const Tensor& x, std::size_t number, int axis) const {
   const int rank = visible_rank(x);
   const int place = axis < 0 ? axis + rank : axis;
+  if (!options.in && rank == 0)
+    throw AxisError("vmap: axis 0 of every tensor is mapped, and argument " + std::to_string(number) + " has no axes" +
+                    got() + "; say with in_axes() what is mapped and what is shared, or map by name");
   if (place < 0 || place >= rank)
     throw AxisError("vmap: in_axes asks for axis " + std::to_string(axis) + " of argument " + std::to_string(number) +
                     ", which has " + std::to_string(rank) + " axes" + got() + "; in_axes says `none` for what is shared");
@@ -113,13 +117,24 @@ std::int64_t MapScope::State::common_extent() const {
                      "; map one, or say how many examples there are with axis_size()");
   const auto most = std::max_element(votes.begin(), votes.end(),
                                      [](const auto& a, const auto& b) { return a.second < b.second; });
-  for (const Argument& a : arguments)
-    if (a.axis >= 0 && extent_of(a) != most->first)
-      throw ShapeError("vmap: argument " + std::to_string(a.number) + " has " + std::to_string(extent_of(a)) +
-                       " examples along its axis " + std::to_string(a.axis) + ", but " +
-                       (options.size >= 0 ? "axis_size is " : "the batch has ") + std::to_string(most->first) + got() +
-                       "; all mapped axes need one extent (an extent of 1 does not stretch)");
-  return most->first;
+  const auto text_of = [&](const Argument& a) {
+    return "argument " + std::to_string(a.number) + " has " + std::to_string(extent_of(a)) +
+           " examples along its axis " + std::to_string(a.axis);
+  };
+  const Argument* usual = nullptr;
+  const Argument* odd = nullptr;
+  for (const Argument& a : arguments) {
+    if (a.axis < 0) continue;
+    const Argument*& first = extent_of(a) == most->first ? usual : odd;
+    if (first == nullptr) first = &a;
+  }
+  if (odd == nullptr) return most->first;
+  const bool undecided = options.size < 0 && votes.at(extent_of(*odd)) == most->second;
+  throw ShapeError("vmap: " +
+                   (options.size >= 0 ? text_of(*odd) + ", but axis_size is " + std::to_string(options.size)
+                    : undecided       ? text_of(*std::min(usual, odd)) + ", " + text_of(*std::max(usual, odd))
+                                      : text_of(*odd) + ", but the batch has " + std::to_string(most->first)) +
+                   got() + "; all mapped axes need one extent (an extent of 1 does not stretch)");
 }
 
 MapScope::MapScope(const MapOptions& options, std::size_t argument_count)
@@ -177,7 +192,7 @@ void MapScope::finish(const Leaves& results) {
   State& state = *state_;
   const auto& entries = state.options.out.entries;
   if (entries.size() != 1 && entries.size() != results.size())
-    throw ValueError("vmap: out_axes has " + std::to_string(entries.size()) + " entries and the result " +
+    throw ValueError("vmap: out_axes has " + std::to_string(entries.size()) + " entries and the result holds " +
                      std::to_string(results.size()) + " tensors; give one entry for each, or one for all");
   std::vector<bool> mapped;
   for (Tensor* x : results) {
@@ -194,10 +209,16 @@ void MapScope::finish(const Leaves& results) {
     if (entry.kind() == MapAxis::Kind::no_axis) {
       if (mapped[i])
         throw AxisError("vmap: out_axes says `none` for result " + std::to_string(i) +
-                        ", which differs from example to example; got " + describe(x) +
+                        ", which differs from example to example; got " +
+                        describe(with_first_name(x, state.options.axis)) +
                         " with the batch in front; say where its batch axis goes, or `summed`");
       continue;
     }
+    if (const Shape shown(visible_dims(x));
+        entry.kind() == MapAxis::Kind::axis && state.options.axis.named() && shown.position(state.options.axis) >= 0)
+      throw AxisError("vmap: result " + std::to_string(i) + " shows the axis " + state.options.axis.name() +
+                      ", which this vmap maps; got " + describe(x) +
+                      "; pass the tensor as an argument instead of capturing it, or rename its axis");
     if (!mapped[i]) x = dispatch(ops::Expand::in_front(state.interpreter.extent), x);
     if (entry.kind() == MapAxis::Kind::total) {
       const Shape shape(visible_dims(x));
