@@ -202,5 +202,8 @@ void refuse_structure(std::size_t given, std::size_t wanted) {
 }
 
 std::size_t GradScope::output_count() const { return state_->outputs.size(); }
+const Tensor& GradScope::output_value(std::size_t k) const { return state_->outputs[k].value; }
+std::size_t GradScope::input_count() const { return state_->inputs.size(); }
+const Tensor& GradScope::input_value(std::size_t i) const { return state_->inputs[i].value; }
 
 }  // namespace tlaloc::inline v0::core

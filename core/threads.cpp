@@ -237,7 +237,8 @@ class Pool {
   alignas(64) std::atomic<std::int64_t> next_ = 0;
   alignas(64) Job job_;
   alignas(64) std::atomic<bool> busy_ = false;
-  std::atomic<int> staying_ = 0;  // workers with this number and above are to end
+  // Spinning workers look at this: not on a line that a caller writes to.
+  alignas(64) std::atomic<int> staying_ = 0;  // workers with this number and above are to end
   int wanted_ = 0;
   std::vector<std::thread> workers_;
   [[maybe_unused]] Pool* const parents_;  // of the process this one was forked from; kept so that it does not look lost

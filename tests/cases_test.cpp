@@ -1,6 +1,6 @@
-// Cases on which numerical programs elsewhere have gone wrong: each a small program with the right answer, derived by hand
-// and checked in double precision. The names: A, points where a derivative traps or does not exist; B, tails; D, the
-// plumbing of vmap; E, composition; F, broadcasting and reductions; H, layers; I, named axes; J, the runtime.
+// Cases on which numerical programs elsewhere have gone wrong: each a small program with the right answer, derived by
+// hand and checked in double precision. The names: A, points where a derivative traps or does not exist; B, tails; D,
+// the plumbing of vmap; E, composition; F, broadcasting and reductions; H, layers; I, named axes; J, the runtime.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -43,11 +43,14 @@ Doubles gradient(const Function& f, const Tensor& x) {
   }());
   const Tensor forward = vmap([&](const Tensor& v) { return jvp(f, x, v).second; })(unit);
   expect_near(values_of(forward), reverse, 1e-15);
-  expect_near(values_of(vmap(grad(f))(stack({x, x}))), [&] {
-    Doubles twice = reverse;
-    twice.insert(twice.end(), reverse.begin(), reverse.end());
-    return twice;
-  }(), 1e-15);
+  expect_near(
+      values_of(vmap(grad(f))(stack({x, x}))),
+      [&] {
+        Doubles twice = reverse;
+        twice.insert(twice.end(), reverse.begin(), reverse.end());
+        return twice;
+      }(),
+      1e-15);
   return reverse;
 }
 
@@ -63,7 +66,8 @@ std::string refusal(F&& f) {
   return {};
 }
 void expect_mentions(const std::string& message, std::initializer_list<const char*> words) {
-  for (const char* word : words) EXPECT_NE(message.find(word), std::string::npos) << word << " is missing in: " << message;
+  for (const char* word : words)
+    EXPECT_NE(message.find(word), std::string::npos) << word << " is missing in: " << message;
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
@@ -107,9 +111,7 @@ TEST(Cases, A_norm) {
   expect_near(gradient(f, tensor<double>({1, 2, 2})), {2, 4, 4}, 1e-15);
 }
 
-Tensor variance(const Tensor& x) {
-  return sum(square(x - mean(x))) / static_cast<double>(x.size() - 1);
-}
+Tensor variance(const Tensor& x) { return sum(square(x - mean(x))) / static_cast<double>(x.size() - 1); }
 
 TEST(Cases, A_std) {
   const Function standard_deviation = [](const Tensor& x) { return sqrt(variance(x)); };
@@ -133,8 +135,9 @@ TEST(Cases, A_lse_inf) {
   // Per row, the second of which is ordinary.
   const Tensor rows = tensor<double>({{-inf, -inf}, {0, 0}});
   EXPECT_EQ(values_of(vmap(grad(f))(rows)), (Doubles{0, 0, 0.5, 0.5}));
-  EXPECT_EQ(values_of(grad([](const Tensor& x) { return sum(where(logsumexp(x, 1) > -inf, logsumexp(x, 1), 0.0)); })(rows)),
-            (Doubles{0, 0, 0.5, 0.5}));
+  EXPECT_EQ(
+      values_of(grad([](const Tensor& x) { return sum(where(logsumexp(x, 1) > -inf, logsumexp(x, 1), 0.0)); })(rows)),
+      (Doubles{0, 0, 0.5, 0.5}));
 }
 
 TEST(Cases, A_tie) {
@@ -169,7 +172,9 @@ TEST(Cases, B_logaddexp) {
   const Function f = [](const Tensor& a) { return logsumexp(stack({a, zeros_like(a)})); };
   const Function slope = grad(f);
   const Function curvature = grad(slope);
-  const auto at = [&](double a) { return Doubles{value_of(f(number(a))), value_of(slope(number(a))), value_of(curvature(number(a)))}; };
+  const auto at = [&](double a) {
+    return Doubles{value_of(f(number(a))), value_of(slope(number(a))), value_of(curvature(number(a)))};
+  };
   expect_near(at(0), {0.6931471805599453, 0.5, 0.25}, 1e-15);
   EXPECT_EQ(at(-800), (Doubles{0, 0, 0}));
   EXPECT_EQ(at(800), (Doubles{800, 1, 0}));
@@ -210,8 +215,9 @@ TEST(Cases, D_none) {
 
 TEST(Cases, D_sizes) {
   const auto f = [](const Tensor& x, const Tensor& y, const Tensor&) { return sum(x) + sum(y); };
-  const std::string message =
-      refusal<ShapeError>([&] { vmap(f, in_axes(0, 1, 0))(ones({4, 3}), ones({3, 2}), ones({4})); });
+  const std::string message = refusal<ShapeError>([&] {
+    vmap(f, in_axes(0, 1, 0))(ones({4, 3}), ones({3, 2}), ones({4}));
+  });
   expect_mentions(message, {"argument 1 has 2 examples along its axis 1", "the batch has 4", "argument 0: f32 [4, 3]",
                             "argument 1: f32 [3, 2]", "argument 2: f32 [4]"});
   // An extent of 1 does not stretch.
@@ -235,7 +241,9 @@ TEST(Cases, D_zero) {
   const auto labelled = [](const Tensor& x, const Tensor& y) { return cross_entropy(x, y); };
   EXPECT_EQ(vmap(labelled)(none_at_all, zeros({0}, DType::i64)).shape(), (Shape{0}));
   // What every example shares gets the gradient of nothing: zeros.
-  const auto loss = [&](const Tensor& w) { return sum(vmap([&](const Tensor& x) { return sum(tanh(x * w)); })(none_at_all)); };
+  const auto loss = [&](const Tensor& w) {
+    return sum(vmap([&](const Tensor& x) { return sum(tanh(x * w)); })(none_at_all));
+  };
   EXPECT_EQ(values_of(grad(loss)(weights)), (Doubles{0, 0, 0}));
   EXPECT_EQ(value_of(jvp(loss, weights, weights).second), 0);
 }
@@ -272,11 +280,13 @@ TEST(Cases, E_confuse) {
   for (const char outer : {'G', 'J'})
     for (const char inner : {'G', 'J'}) {
       const Function product = [&](const Tensor& x) {
-        return x * derivative(inner, [&](const Tensor& y) { return x * square(y); }, number(2));
+        return x * derivative(
+                       inner, [&](const Tensor& y) { return x * square(y); }, number(2));
       };
       EXPECT_EQ(value_of(derivative(outer, product, number(3))), 24) << outer << inner;
       const Function sum = [&](const Tensor& x) {
-        return x * derivative(inner, [&](const Tensor& y) { return x + y; }, number(1));
+        return x * derivative(
+                       inner, [&](const Tensor& y) { return x + y; }, number(1));
       };
       EXPECT_EQ(value_of(derivative(outer, sum, number(4))), 1) << outer << inner;
     }
@@ -293,11 +303,19 @@ TEST(Cases, E_unused) {
 }
 
 TEST(Cases, E_scalar) {
-  expect_mentions(refusal<ShapeError>([] { grad([](const Tensor& x) { return x; })(ones({2})); }), {"[2]", "sum()", "vjp"});
-  expect_mentions(refusal<ShapeError>([] { grad([](const Tensor& x) { return x; })(ones({1})); }), {"[1]", "squeeze()"});
-  expect_mentions(refusal<ShapeError>([] { grad([](const Tensor& x) { return x; })(ones({1, 1})); }), {"[1, 1]", "sum()"});
+  expect_mentions(refusal<ShapeError>([] { grad([](const Tensor& x) { return x; })(ones({2})); }),
+                  {"[2]", "sum()", "vjp"});
+  expect_mentions(refusal<ShapeError>([] { grad([](const Tensor& x) { return x; })(ones({1})); }),
+                  {"[1]", "squeeze()"});
+  expect_mentions(refusal<ShapeError>([] {
+                    grad([](const Tensor& x) { return x; })(ones({1, 1}));
+                  }),
+                  {"[1, 1]", "sum()"});
   // Shapes are those that the function sees.
-  expect_mentions(refusal<ShapeError>([] { vmap(grad([](const Tensor& x) { return x; }))(ones({7, 2})); }), {"f32 [2]"});
+  expect_mentions(refusal<ShapeError>([] {
+                    vmap(grad([](const Tensor& x) { return x; }))(ones({7, 2}));
+                  }),
+                  {"f32 [2]"});
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
@@ -369,12 +387,11 @@ TEST(Cases, I_name) {
                   {"vmap", "batch", "already mapped"});
   expect_mentions(refusal<AxisError>([&] { sum(x, Axis("feature")); }), {"sum", "feature", "batch", "other"});
   // A tensor that shows the name which a running map hides.
-  expect_mentions(refusal<AxisError>([&] {
-                    vmap([&](const Tensor& v) { return v + x; }, batch)(x);
-                  }),
+  expect_mentions(refusal<AxisError>([&] { vmap([&](const Tensor& v) { return v + x; }, batch)(x); }),
                   {"add", "batch"});
   // Different names nest, and come back in their places.
-  const Tensor y = vmap([&](const Tensor& v) { return vmap([](const Tensor& w) { return 2 * w; }, other)(v); }, batch)(x);
+  const Tensor y =
+      vmap([&](const Tensor& v) { return vmap([](const Tensor& w) { return 2 * w; }, other)(v); }, batch)(x);
   EXPECT_TRUE(array_equal(y, 2 * x));
 }
 
@@ -391,7 +408,8 @@ TEST(Cases, I_align) {
   const auto [da, db] = grad(f, argnums<0, 1>)(square_a, square_b);
   EXPECT_TRUE(array_equal(da, tensor<double>({{0, 400}, {100, 900}}, {x, y})));
   EXPECT_TRUE(array_equal(db, tensor<double>({{0, 40}, {40, 180}}, {y, x})));
-  const auto [value, tangent] = jvp(f, std::tuple(square_a, square_b), std::tuple(Tensor(), ones({y(2), x(2)}, DType::f64)));
+  const auto [value, tangent] =
+      jvp(f, std::tuple(square_a, square_b), std::tuple(Tensor(), ones({y(2), x(2)}, DType::f64)));
   EXPECT_EQ(value_of(tangent), 40 + 40 + 180);
   expect_mentions(refusal<ShapeError>([&] { ones({x(2)}) + ones({x(3)}); }), {"add", "x", "2", "3"});
   EXPECT_THROW(ones({x(2), x(2)}), AxisError);
@@ -430,8 +448,7 @@ TEST(Cases, J_thread) {
   const auto derivative = [&](int t) { return value_of(grad(f)(number(t / 10.0))); };
   std::vector<double> found(count);
   std::vector<std::thread> threads;
-  for (int t = 0; t < count; ++t)
-    threads.emplace_back([&, t] { found[static_cast<std::size_t>(t)] = derivative(t); });
+  for (int t = 0; t < count; ++t) threads.emplace_back([&, t] { found[static_cast<std::size_t>(t)] = derivative(t); });
   for (std::thread& thread : threads) thread.join();
   for (int t = 0; t < count; ++t) EXPECT_EQ(found[static_cast<std::size_t>(t)], derivative(t)) << "at " << t;
   EXPECT_EQ(found[0], 55);

@@ -1,10 +1,10 @@
 // Every nesting of grad, jvp and vmap to depth four, over four functions.
 //
-// A transform makes a function from R^6 to R out of another one: grad weighs the gradient, jvp takes a derivative along a
-// fixed direction, vmap weighs the values at shifted points; each mixes its parts nonlinearly, so that none commutes with
-// another. The reference is a second program without the library: loops over doubles that carry four infinitesimals
-// (Hyper below), one for each level, which makes every mixed derivative exact. A third program is the library again with
-// every vmap replaced by a stack of single calls.
+// A transform makes a function from R^6 to R out of another one: grad weighs the gradient, jvp takes a derivative along
+// a fixed direction, vmap weighs the values at shifted points; each mixes its parts nonlinearly, so that none commutes
+// with another. The reference is a second program without the library: loops over doubles that carry four
+// infinitesimals (Hyper below), one for each level, which makes every mixed derivative exact. A third program is the
+// library again with every vmap replaced by a stack of single calls.
 //
 // All sequences run twice: as they are, and with inner functions that capture the variable of the level outside them.
 #include <gtest/gtest.h>
@@ -188,8 +188,8 @@ Hyper kinked(const Point& x) {
 Tensor structural(const Tensor& x) {
   const Tensor a = reshape(x, {2, 3});
   const Tensor b = concat({slice(a, 1, 0, 2), transpose(slice(a, 1, 2, 0, -1))}, 0);  // [4, 2]
-  const Tensor p = matmul(b, a);                                                         // [4, 3]
-  const Tensor s = stack({select(p, 0, 1), select(p, 0, -1)});                           // [2, 3]
+  const Tensor p = matmul(b, a);                                                      // [4, 3]
+  const Tensor s = stack({select(p, 0, 1), select(p, 0, -1)});                        // [2, 3]
   return sum(softmax(s, -1) * sqrt(1 + square(a))) / (2 + mean(sigmoid(p))) + sum(log(1.5 + square(s))) / 3;
 }
 Hyper structural(const Point& x) {

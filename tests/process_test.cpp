@@ -34,11 +34,13 @@ bool everything_works() {
   const Function cube = [](const Tensor& x) { return x * x * x; };
   const Axis batch("batch");
   bool right = grad(grad(cube))(tensor<double>(5.0)).item<double>() == 30;
-  right &= array_equal(vmap(grad(cube), batch)(tensor<double>({1, 2, 3}, {batch})), tensor<double>({3, 12, 27}, {batch}));
+  right &=
+      array_equal(vmap(grad(cube), batch)(tensor<double>({1, 2, 3}, {batch})), tensor<double>({3, 12, 27}, {batch}));
   right &= jvp(cube, tensor<double>(2.0), tensor<double>(1.0)).second.item<double>() == 12;
   // Large enough to be shared among threads.
   const Tensor wide = full({400'000}, 0.5, DType::f32);
-  right &= grad([](const Tensor& x) { return sum(square(x)); })(wide).to_vector<float>() == std::vector<float>(400'000, 1.0f);
+  right &= grad([](const Tensor& x) { return sum(square(x)); })(wide).to_vector<float>() ==
+           std::vector<float>(400'000, 1.0f);
   const Tensor square_matrix = ones({160, 160});
   const auto product = [&](const Tensor& a) { return sum(matmul(a, square_matrix)); };
   right &= grad(product)(square_matrix).to_vector<float>() == std::vector<float>(160 * 160, 160.0f);
@@ -95,7 +97,8 @@ TEST_F(Process, AChildForkedInsideATransformGoesOnWithIt) {
   const Tensor g = grad([](const Tensor& x) {
     const Tensor y = x * x;
     EXPECT_EQ(status_of_child([&] {
-                const double inner = grad([&](const Tensor& z) { return z * z * y; })(tensor<double>(3.0)).item<double>();
+                const double inner =
+                    grad([&](const Tensor& z) { return z * z * y; })(tensor<double>(3.0)).item<double>();
                 return inner == 24 && everything_works() ? 0 : 1;
               }),
               0);

@@ -1,5 +1,5 @@
-// Transforms on several threads at once: each thread has its own levels and tapes, and they share nothing but the values
-// they read. The results are those of one thread, bit for bit.
+// Transforms on several threads at once: each thread has its own levels and tapes, and they share nothing but the
+// values they read. The results are those of one thread, bit for bit.
 #include <gtest/gtest.h>
 
 #include <atomic>

@@ -64,6 +64,9 @@ class TLALOC_API GradScope {
   void pull_back_one(std::span<Tensor> gradients);
   void check_cotangent(std::size_t k, const Tensor& cotangent) const;
   std::size_t output_count() const;
+  const Tensor& output_value(std::size_t k) const;
+  std::size_t input_count() const;
+  const Tensor& input_value(std::size_t i) const;
 
  private:
   struct State;

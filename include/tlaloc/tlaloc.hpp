@@ -6,6 +6,7 @@
 #include <tlaloc/dtype.hpp>
 #include <tlaloc/error.hpp>
 #include <tlaloc/grad.hpp>
+#include <tlaloc/jacobian.hpp>
 #include <tlaloc/jvp.hpp>
 #include <tlaloc/memory.hpp>
 #include <tlaloc/ops.hpp>
