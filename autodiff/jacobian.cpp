@@ -12,15 +12,7 @@
 #include "core/dispatch.hpp"
 #include "ops/axes.hpp"
 
-namespace tlaloc::inline v0 {
-
-ChunkSize chunk_size(std::int64_t count) {
-  if (count < 1)
-    throw ValueError("chunk_size: " + std::to_string(count) + " at a time; at least one is computed at once");
-  return {count};
-}
-
-namespace core {
+namespace tlaloc::inline v0::core {
 namespace {
 
 /// Rows [begin, begin + count) of the identity of x's elements, each in the shape of x.
@@ -116,5 +108,4 @@ std::vector<Tensor> jacobian_by_columns(const Tensor& input, ChunkSize chunk,
   return blocks;
 }
 
-}  // namespace core
-}  // namespace tlaloc::inline v0
+}  // namespace tlaloc::inline v0::core

@@ -41,7 +41,9 @@ void compare(const Row& row, const Case& c, const Tensors& x, DType dtype) {
   for (std::size_t k = 0; k < got.size(); ++k) {
     const bool index = k > 0 && got[k].dtype() == DType::i64;  // as the positions beside the largest values
     const DType type = result_dtype(row, c, dtype);
-    if (!index) EXPECT_EQ(got[k].dtype(), type) << "instead of " << name(type);
+    if (!index) {
+      EXPECT_EQ(got[k].dtype(), type) << "instead of " << name(type);
+    }
     EXPECT_EQ(got[k].shape(), c.results[k]) << got[k].shape().to_string() << " instead of " << c.results[k].to_string();
     EXPECT_EQ(difference(numbers(got[k]), wanted[k].values, rounding(type)), "") << "in result " << k;
   }
@@ -119,7 +121,7 @@ void check_special_values(const Row& row, const Case& c) {
     const std::vector<double> got = numbers(c.call(x)[0]);
     EXPECT_EQ(difference(got, wanted, rounding(dtype)), "") << name(dtype);
     for (std::size_t n = 0; row.signed_zeros && n < got.size(); ++n)
-      if (got[n] == 0) EXPECT_EQ(std::signbit(got[n]), std::signbit(wanted[n])) << "sign of the zero at " << n;
+      EXPECT_TRUE(got[n] != 0 || std::signbit(got[n]) == std::signbit(wanted[n])) << "sign of the zero at " << n;
   }
 }
 

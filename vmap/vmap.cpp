@@ -5,7 +5,9 @@
 #include <map>
 #include <string>
 
+#include <tlaloc/elementwise.hpp>
 #include <tlaloc/error.hpp>
+#include <tlaloc/structure.hpp>
 
 #include "core/dispatch.hpp"
 #include "core/inline_vector.hpp"
@@ -167,7 +169,7 @@ void MapScope::argument(Tensor& leaf, std::size_t number) {
   if (entry.kind() == MapAxis::Kind::axis) axis = state.axis_by_number(leaf, number, entry.number());
 }
 
-void MapScope::start() {
+std::int64_t MapScope::start(std::int64_t begin) {
   State& state = *state_;
   const Axis name = state.options.axis;
   const ThreadState& thread = thread_state();
@@ -175,7 +177,9 @@ void MapScope::start() {
     if (thread.axes[static_cast<std::size_t>(depth)] == name)
       throw AxisError("vmap: the axis " + name.name() + " is already mapped by a running vmap" + state.got() +
                       "; rename the axis of the inner one");
-  state.interpreter.extent = state.common_extent();
+  const std::int64_t total = state.common_extent();
+  const std::int64_t chunk = state.options.chunk.count;
+  state.interpreter.extent = chunk > 0 ? std::min(chunk, total - begin) : total;
   state.interpreter.axis = name;
   state.level.emplace(LevelKind::vmap, state.interpreter, name);
   state.interpreter.level = state.level->word();
@@ -183,9 +187,12 @@ void MapScope::start() {
   const NamesOff names_off;
   for (const State::Argument& a : state.arguments) {
     if (a.axis < 0) continue;
-    const Tensor front = with_first_name(moved(*a.leaf, a.axis, 0), Axis::none);
+    Tensor front = with_first_name(moved(*a.leaf, a.axis, 0), Axis::none);
+    if (state.interpreter.extent < total)
+      front = dispatch(ops::Slice(ops::Part{0, begin, state.interpreter.extent, 1, total}), front);
     *a.leaf = lift(front, {state.level->word(), 0});
   }
+  return total;
 }
 
 void MapScope::finish(const Leaves& results) {
@@ -235,4 +242,36 @@ void MapScope::finish(const Leaves& results) {
   }
 }
 
+void ChunkJoiner::add(const Leaves& results) {
+  parts_.resize(results.size());
+  for (std::size_t i = 0; i < results.size(); ++i) parts_[i].push_back(*results[i]);
+}
+
+void ChunkJoiner::finish(const Leaves& results) {
+  const NamesOff names_off;
+  const auto& entries = options_.out.entries;
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const std::vector<Tensor>& parts = parts_[i];
+    const MapAxis entry = entries[entries.size() == 1 ? 0 : i];
+    if (parts.size() == 1 || !parts[0].defined() || entry.kind() == MapAxis::Kind::no_axis) continue;
+    Tensor& x = *results[i];
+    if (entry.kind() == MapAxis::Kind::axis) {
+      x = concat(parts, entry.number());
+    } else {
+      x = parts[0];
+      for (std::size_t k = 1; k < parts.size(); ++k) x = tlaloc::add(x, parts[k]);
+    }
+  }
+}
+
 }  // namespace tlaloc::inline v0::core
+
+namespace tlaloc::inline v0 {
+
+ChunkSize chunk_size(std::int64_t count) {
+  if (count < 1)
+    throw ValueError("chunk_size: " + std::to_string(count) + " at a time; at least one is computed at once");
+  return {count};
+}
+
+}  // namespace tlaloc::inline v0

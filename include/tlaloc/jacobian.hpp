@@ -29,15 +29,9 @@
 #include <tlaloc/jvp.hpp>
 #include <tlaloc/tensor.hpp>
 #include <tlaloc/tree.hpp>
+#include <tlaloc/vmap.hpp>
 
 namespace tlaloc::inline v0 {
-
-/// How many rows or columns of a Jacobian, or examples of a vmap, are computed at once.
-struct ChunkSize {
-  std::int64_t count = 0;  // 0: all
-};
-/// Throws ValueError for a count below 1.
-TLALOC_API ChunkSize chunk_size(std::int64_t count);
 
 namespace core {
 

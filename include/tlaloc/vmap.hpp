@@ -7,6 +7,7 @@
 //     vmap(f, in_axes(-1), out_axes(1))(x)               // the batch is axis 1 of the result
 //     vmap(f, batch, in_axes(0))(x)                      // by number, and called `batch`
 //     vmap(f, axis_size(5))(w)                           // nothing mapped: five times the same
+//     vmap(f, batch, chunk_size(64))(x)                  // 64 examples at a time: the same result in less memory
 //
 // Inside, the mapped axis is hidden: the function is written for one example. Each operation runs once for all of them. A value
 // that differs between the examples has no single number: item(), `if` and span() on it are a LevelError; choose with where().
@@ -78,6 +79,13 @@ OutAxes out_axes(Entries... entries) {
 }
 inline AxisSize axis_size(std::int64_t extent) { return {extent}; }
 
+/// How many examples of a vmap, or rows or columns of a Jacobian, are computed at once.
+struct ChunkSize {
+  std::int64_t count = 0;  // 0: all
+};
+/// Throws ValueError for a count below 1.
+TLALOC_API ChunkSize chunk_size(std::int64_t count);
+
 namespace core {
 
 struct MapOptions {
@@ -85,11 +93,13 @@ struct MapOptions {
   std::optional<InAxes> in;
   OutAxes out{{MapAxis(0)}};
   std::int64_t size = -1;  // -1: that of the mapped arguments
+  ChunkSize chunk;
 
   void set(Axis name) { axis = name; }
   void set(InAxes axes) { in = std::move(axes); }
   void set(OutAxes axes) { out = std::move(axes); }
   void set(AxisSize given) { size = given.extent; }
+  void set(ChunkSize given) { chunk = given; }
 };
 
 /// A running vmap.
@@ -100,9 +110,10 @@ class TLALOC_API MapScope {
   MapScope& operator=(const MapScope&) = delete;
   ~MapScope();
 
-  /// Announces a tensor of an argument; start() checks them all, begins the transform and replaces the mapped ones.
+  /// Announces a tensor of an argument; start() checks them all, begins the transform for the chunk that begins at example
+  /// `begin`, and replaces the mapped ones. Returns the number of examples in all.
   void argument(Tensor& leaf, std::size_t number);
-  void start();
+  std::int64_t start(std::int64_t begin = 0);
   /// Takes the results out of the transform and puts the batch axis where it belongs.
   void finish(const Leaves& results);
 
@@ -111,8 +122,21 @@ class TLALOC_API MapScope {
   std::unique_ptr<State> state_;
 };
 
+/// The results of several chunks as one, in the places of those of the last.
+class TLALOC_API ChunkJoiner {
+ public:
+  explicit ChunkJoiner(const MapOptions& options) : options_(options) {}
+  void add(const Leaves& results);
+  void finish(const Leaves& results);
+
+ private:
+  const MapOptions& options_;
+  std::vector<std::vector<Tensor>> parts_;
+};
+
+/// Maps f over the chunk that begins at `begin`, and sets `total` to the number of examples.
 template <class F, class... Args>
-auto run_vmap(F& f, const MapOptions& options, std::tuple<Args...> args) {
+auto run_chunk(F& f, const MapOptions& options, std::int64_t begin, std::int64_t& total, std::tuple<Args...> args) {
   MapScope scope(options, sizeof...(Args));
   std::size_t number = 0;
   const auto announce = [&](auto& argument) {
@@ -122,13 +146,29 @@ auto run_vmap(F& f, const MapOptions& options, std::tuple<Args...> args) {
     ++number;
   };
   std::apply([&](auto&... argument) { (announce(argument), ...); }, args);
-  scope.start();
+  total = scope.start(begin);
   auto result = std::apply(f, std::move(args));
   static_assert(tree<decltype(result)>, "vmap: the function must return a tree: see <tlaloc/tree.hpp>");
   Leaves leaves;
   collect_leaves(result, leaves);
   scope.finish(leaves);
   return result;
+}
+
+template <class F, class... Args>
+auto run_vmap(F& f, const MapOptions& options, std::tuple<Args...> args) {
+  std::int64_t total = 0;
+  if (options.chunk.count == 0) return run_chunk(f, options, 0, total, std::move(args));
+  ChunkJoiner joiner(options);
+  for (std::int64_t begin = 0;; begin += options.chunk.count) {
+    auto result = run_chunk(f, options, begin, total, args);
+    Leaves leaves;
+    collect_leaves(result, leaves);
+    joiner.add(leaves);
+    if (begin + options.chunk.count < total) continue;
+    joiner.finish(leaves);
+    return result;
+  }
 }
 
 template <class F>
@@ -153,7 +193,8 @@ class Mapped {
 }  // namespace core
 
 /// f mapped over a batch. The options, in any order: an Axis (maps every tensor that has it, unless in_axes says otherwise, and
-/// names the result's batch axis), in_axes, out_axes, axis_size. Without an Axis or in_axes, axis 0 of every tensor is mapped.
+/// names the result's batch axis), in_axes, out_axes, axis_size, chunk_size (then f runs once for each chunk, and copyable
+/// arguments are copied for each). Without an Axis or in_axes, axis 0 of every tensor is mapped.
 ///
 /// When the result is called: AxisError for an axis that is not there, has another name, or is already mapped; ShapeError when
 /// the mapped axes have different extents; ValueError when nothing is mapped and no axis_size is given.
