@@ -4,6 +4,9 @@
 
 #include <tlaloc/error.hpp>
 
+#include "core/inline_vector.hpp"
+#include "core/region.hpp"
+
 namespace tlaloc::inline v0::core {
 namespace {
 
@@ -64,8 +67,9 @@ void check_mapped_names(std::string_view op, std::span<const Tensor> in) {
     }
 }
 
-void dispatch_at_level(const OpTable& table, const void* op, std::span<const Tensor> in, Tensor* out) {
-  ThreadState& state = thread_state();
+namespace {
+
+void interpret(ThreadState& state, const OpTable& table, const void* op, std::span<const Tensor> in, Tensor* out) {
   LevelWord top = 0;
   bool named = false;
   for (std::size_t i = 0; i < in.size(); ++i) {
@@ -80,6 +84,30 @@ void dispatch_at_level(const OpTable& table, const void* op, std::span<const Ten
   if (named) check_mapped_names(table.info.name, in);
   if (top == 0) return table.run(op, in, out);
   state.interpreters[static_cast<std::size_t>(depth_of(top))]->apply(table, op, in, out);
+}
+
+void dispatch_in_region(ThreadState& state, const OpTable& table, const void* op, std::span<const Tensor> in,
+                        Tensor* out) {
+  Region& region = *state.region;
+  Borrowed<3> operands(in.size());
+  InlineVector<Tensor, 3> copies;
+  copies.reserve(in.size());
+  for (std::size_t i = 0; i < in.size(); ++i) {
+    Tensor copy = in[i].defined() ? region.admitted(in[i]) : Tensor();
+    operands.set(i, copy.defined() ? copy.bits() : in[i].bits());
+    copies.push_back(std::move(copy));
+  }
+  interpret(state, table, op, operands.span(in.size()), out);
+  for (int k = 0; k < table.info.results; ++k) region.adopt(out[k]);
+}
+
+}  // namespace
+
+void dispatch_at_level(const OpTable& table, const void* op, std::span<const Tensor> in, Tensor* out) {
+  ThreadState& state = thread_state();
+  if (state.region != nullptr) [[unlikely]]
+    return dispatch_in_region(state, table, op, in, out);
+  interpret(state, table, op, in, out);
 }
 
 }  // namespace tlaloc::inline v0::core

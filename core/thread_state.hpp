@@ -10,6 +10,7 @@ namespace tlaloc::inline v0::core {
 
 struct InternedShape;
 class Interpreter;
+class Region;
 
 /// What a transform does to a tensor; part of its level, so that a refused tensor can say what it belonged to.
 enum class LevelKind : std::uint8_t { grad, jvp, vmap };
@@ -29,6 +30,7 @@ struct ThreadState {
   std::array<LevelWord, max_levels + 1> levels{};
   std::array<Interpreter*, max_levels + 1> interpreters{};
   std::array<Axis, max_levels + 1> axes{};  // the name a vmap has hidden, or none
+  Region* region = nullptr;                 // the innermost branch that some examples do not take, or null
   std::uint64_t next_serial = 0;
   std::uint64_t serial_end = 0;
   std::array<const InternedShape*, recent_shape_count> recent_shapes{};  // permanent records only

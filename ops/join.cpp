@@ -66,16 +66,19 @@ Tensor concat(std::span<const Tensor> tensors, AxisRef axis) {
   for (const Tensor& x : tensors) dtype = ops::promote(op, dtype, core::object_of(x)->dtype, in);
   const int along = ops::resolve_axis(op, tensors[0], axis);
   const Shape first = ops::shape_of(tensors[0]);
+  Shape named = first;  // a name that any of the tensors has
   std::vector<Tensor> operands;
   std::vector<std::int64_t> extents;
   for (const Tensor& x : tensors) {
     const Shape shape = ops::shape_of(x);
     bool fits = shape.rank() == first.rank();
     for (int i = 0; fits && i < shape.rank(); ++i) {
-      if (ops::names_are_on() && shape[i].axis() != first[i].axis() && shape[i].axis().named() &&
-          first[i].axis().named())
-        throw AxisError("concat: the axes " + first[i].axis().name() + " and " + shape[i].axis().name() +
-                        " meet in one place" + ops::got(in) + "; permute the tensors to one order");
+      const Axis mine = shape[i].axis();
+      const Axis other = named[i].axis();
+      if (ops::names_are_on() && mine != other && mine.named() && other.named())
+        throw AxisError("concat: the axes " + other.name() + " and " + mine.name() + " meet in one place" +
+                        ops::got(in) + "; permute the tensors to one order");
+      if (!other.named()) named[i] = named[i].named(mine);
       fits = i == along || shape[i].extent() == first[i].extent();
     }
     if (!fits)
@@ -84,6 +87,11 @@ Tensor concat(std::span<const Tensor> tensors, AxisRef axis) {
     extents.push_back(shape[along].extent());
     operands.push_back(ops::as_dtype(x, dtype));
   }
+  for (int i = 0; ops::names_are_on() && i < named.rank(); ++i)
+    if (named[i].axis().named() && named.position(named[i].axis()) != i)
+      throw AxisError("concat: the result would have the axis " + named[i].axis().name() + " twice" + ops::got(in) +
+                      "; rename one of them");
+  operands[0] = core::with_names(std::move(operands[0]), named.dims());
   return core::dispatch(ops::Concat(along, std::move(extents)), std::span<const Tensor>(operands));
 }
 

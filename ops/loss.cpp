@@ -90,7 +90,11 @@ void CrossEntropy::vjp(core::VjpCall& call) const {
   const Tensor& ct = call.cotangents[0];
   if (call.wants(0))
     call.gradients[0] = core::dispatch(CrossEntropyProduct{}, ct, call.saved.in(0), call.saved.in(1));
-  if (call.wants(1)) call.gradients[1] = ct_mul(expand_dims(ct, -1), negative(log_softmax(call.saved.in(0), -1)));
+  if (call.wants(1)) {
+    const Tensor& logits = call.saved.in(0);
+    const Tensor repeated = broadcast_to(expand_dims(ct, -1), shape_of(logits));
+    call.gradients[1] = ct_mul(repeated, negative(log_softmax(logits, -1)));
+  }
 }
 
 void CrossEntropy::jvp(core::JvpCall& call) const {

@@ -454,9 +454,46 @@ TEST(Cases, J_thread) {
   EXPECT_EQ(found[0], 55);
 }
 
-TEST(Cases, J_chunk_whole) {
+TEST(Cases, J_chunk) {
   const Function cube = [](const Tensor& x) { return x * x * x; };
-  EXPECT_EQ(values_of(vmap(grad(cube))(tensor<double>({1, 2, 3, 4, 5}))), (Doubles{3, 12, 27, 48, 75}));
+  const Tensor x = tensor<double>({1, 2, 3, 4, 5});
+  EXPECT_EQ(values_of(vmap(grad(cube))(x)), (Doubles{3, 12, 27, 48, 75}));
+  for (const int chunk : {1, 2, 3, 5, 7}) {
+    EXPECT_EQ(values_of(vmap(grad(cube), chunk_size(chunk))(x)), (Doubles{3, 12, 27, 48, 75})) << chunk;
+    // Other ways to put the results together, an argument that is shared, and gradients through it all.
+    const auto scaled = [&](const Tensor& w) {
+      return vmap([](const Tensor& v, const Tensor& s) { return v * v * s; }, in_axes(0, none), out_axes(summed),
+                  chunk_size(chunk))(x, w);
+    };
+    EXPECT_EQ(value_of(scaled(number(2))), 110) << chunk;
+    EXPECT_EQ(value_of(grad(scaled)(number(2))), 55) << chunk;
+    EXPECT_EQ(value_of(jvp(scaled, number(2), number(3)).second), 165) << chunk;
+    EXPECT_EQ(vmap(cube, chunk_size(chunk))(zeros({0}, DType::f64)).shape(), (Shape{0})) << chunk;
+    EXPECT_EQ(values_of(vmap(
+                  [](const Tensor& v) {
+                    return stack({v, -v});
+                  },
+                  out_axes(1), chunk_size(chunk))(x)),
+              (Doubles{1, 2, 3, 4, 5, -1, -2, -3, -4, -5}))
+        << chunk;
+  }
+  EXPECT_THROW(chunk_size(0), ValueError);
+}
+
+TEST(Cases, J_chunk_memory) {
+  // What is held at once is that of a chunk: 4 of 64 examples, with room for what is not a multiple of them.
+  const Tensor x = full({64, 65'536}, 0.5) * 1.0;
+  const auto f = [](const Tensor& v) { return sum(tanh(exp(v) * v) * v); };
+  const auto peak = [&](const auto& run) {
+    const std::int64_t before = memory_stats().in_use;
+    reset_peak_memory();
+    run();
+    return memory_stats().peak - before;
+  };
+  const std::int64_t whole = peak([&] { vmap(f)(x); });
+  const std::int64_t chunked = peak([&] { vmap(f, chunk_size(4))(x); });
+  EXPECT_GE(whole, 2 * x.size() * 4);
+  EXPECT_LE(chunked, whole / 12);
 }
 
 }  // namespace

@@ -225,9 +225,9 @@ Tensor map_level(const Function& f, const Tensor& x, unsigned level, Batch batch
   // Another way to say it on every level.
   switch (level) {
     case 0: return vmap(f)(xs);
-    case 1: return vmap(f, in_axes(-1))(transpose(xs));
+    case 1: return vmap(f, in_axes(-1), chunk_size(2))(transpose(xs));
     case 2: return vmap(f, axis)(transpose(xs));
-    default: return vmap(f, out_axes(-1), axis, in_axes(0))(xs);
+    default: return vmap(f, out_axes(-1), axis, in_axes(0), chunk_size(1))(xs);
   }
 }
 

@@ -169,7 +169,7 @@ void expect_usable() {
 
 }  // namespace
 
-void check_error(const Row& row, const Error& error) {
+void check_error(const Row& row, const BadCall& error) {
   const auto [fault, message] = fault_of([&] { error.call(error.inputs); });
   ASSERT_TRUE(fault.has_value()) << message;
   EXPECT_EQ(*fault, error.fault) << message;

@@ -154,8 +154,10 @@ void check_some_gradients(const Row& row, const Case& c) {
   for (const unsigned set : subsets(subject.by.size())) {
     const Tensors some = pull_back(by_some(subject, set), x, cotangents);
     std::size_t next = 0;
-    for (std::size_t k = 0; k < all.size(); ++k)
-      if ((set >> k & 1) != 0) EXPECT_TRUE(array_equal(some[next++], all[k])) << "gradient " << k << " of set " << set;
+    for (std::size_t k = 0; k < all.size(); ++k) {
+      if ((set >> k & 1) == 0) continue;
+      EXPECT_TRUE(array_equal(some[next++], all[k])) << "gradient " << k << " of set " << set;
+    }
   }
 }
 

@@ -36,20 +36,20 @@ TEST_P(OpCheck, Holds) {
   check->run(*row, *c);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, OpCheck, testing::ValuesIn(all_checks()), [](const auto& instance) {
-  const auto& [row, c, check] = instance.param;
-  return row->name + '_' + c->label + '_' + check->name;
-});
+std::string name_of_check(const testing::TestParamInfo<CheckOfCase>& instance) {
+  return instance.param.row->name + '_' + instance.param.c->label + '_' + instance.param.check->name;
+}
+INSTANTIATE_TEST_SUITE_P(All, OpCheck, testing::ValuesIn(all_checks()), name_of_check);
 
 struct ErrorOfRow {
   const Row* row;
-  const Error* error;
+  const BadCall* error;
 };
 
 std::vector<ErrorOfRow> all_errors() {
   std::vector<ErrorOfRow> all;
   for (const Row& row : rows())
-    for (const Error& error : row.errors) all.push_back({&row, &error});
+    for (const BadCall& error : row.errors) all.push_back({&row, &error});
   return all;
 }
 
@@ -57,9 +57,10 @@ class OpError : public testing::TestWithParam<ErrorOfRow> {};
 
 TEST_P(OpError, IsRefused) { check_error(*GetParam().row, *GetParam().error); }
 
-INSTANTIATE_TEST_SUITE_P(All, OpError, testing::ValuesIn(all_errors()), [](const auto& instance) {
+std::string name_of_error(const testing::TestParamInfo<ErrorOfRow>& instance) {
   return instance.param.row->name + '_' + instance.param.error->label;
-});
+}
+INSTANTIATE_TEST_SUITE_P(All, OpError, testing::ValuesIn(all_errors()), name_of_error);
 
 // ---------------------------------------------------------------------------------------------------------------------
 // The table is complete
@@ -123,7 +124,7 @@ TEST(OpTable, RowsHaveCasesAndErrorsWithDifferentLabels) {
     EXPECT_FALSE(row.cases.empty()) << row.name;
     for (const Case& c : row.cases) EXPECT_TRUE(labels.insert(c.label).second) << row.name << ' ' << c.label;
     labels.clear();
-    for (const Error& error : row.errors) EXPECT_TRUE(labels.insert(error.label).second) << row.name << ' ' << error.label;
+    for (const BadCall& error : row.errors) EXPECT_TRUE(labels.insert(error.label).second) << row.name << ' ' << error.label;
   }
 }
 

@@ -52,7 +52,7 @@ struct Case {
 /// Which exception a bad call deserves.
 enum class Fault { shape, axis, dtype, value, size };
 
-struct Error {
+struct BadCall {
   std::string label;
   Tensors inputs;
   Function call;
@@ -73,7 +73,7 @@ struct Row {
   std::string name;
   Types types = Types::floats;
   std::vector<Case> cases{};
-  std::vector<Error> errors{};
+  std::vector<BadCall> errors{};
   bool differentiable = true;
   bool promotes = false;  // all real operands go to one dtype
   /// Of elementwise operations: the function, right for inf and nan too. The first case calls it with tensors of one shape.

@@ -14,7 +14,7 @@ Reference by_position(const Scalars& f) {
 }
 
 /// The operands' errors that all operations of two tensors have.
-std::vector<Error> errors_of_two(const Function& call) {
+std::vector<BadCall> errors_of_two(const Function& call) {
   const auto [b, f, h] = axes();
   return {{"extents", {some({2, 3}), some({2})}, call, Fault::shape},
           {"names_meet", {some({b(2), f(2)}), some({h(2), 2})}, call, Fault::axis},

@@ -149,6 +149,7 @@ TEST_F(Process, ForksWhileOtherThreadsAreAtWork) {
   EXPECT_TRUE(right);
 }
 
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // they need address space of their own
 /// Bytes of address space this process has.
 std::int64_t address_space() {
   std::int64_t pages = 0;
@@ -195,6 +196,7 @@ TEST_F(Process, MemoryThatRunsOutAnywhereLeavesNothingBehind) {
   });
   EXPECT_EQ(status, 0);
 }
+#endif
 
 // What a program may do after main has returned: static objects hold tensors, and their destructors use transforms.
 bool at_the_end = false;

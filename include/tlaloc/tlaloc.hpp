@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tlaloc/axis.hpp>
+#include <tlaloc/control.hpp>
 #include <tlaloc/create.hpp>
 #include <tlaloc/dtype.hpp>
 #include <tlaloc/error.hpp>
