@@ -4,6 +4,8 @@
 #include <memory>
 #include <string>
 
+#include <pthread.h>
+
 #include <tlaloc/error.hpp>
 
 namespace tlaloc::inline v0::core {
@@ -13,25 +15,27 @@ namespace {
 constexpr std::uint64_t serial_block = 1 << 20;
 std::atomic<std::uint64_t> next_serial_block = 1;
 
-// Frees the state when its thread ends. What other thread-local destructors still do makes a new state, which then lives
-// as long as the process: a few bytes for a thread that works while it dies.
-struct StateOwner {
-  std::unique_ptr<ThreadState> state;
-  ~StateOwner() { current_thread_state = nullptr; }
-};
-thread_local StateOwner owner;
+// Frees the state when its thread ends. A key rather than a thread_local destructor: it runs after those, so they still
+// find the state.
+pthread_key_t make_state_key() {
+  pthread_key_t key{};
+  const auto end = [](void* state) {
+    current_thread_state = nullptr;
+    const std::unique_ptr<ThreadState> freed(static_cast<ThreadState*>(state));
+  };
+  if (pthread_key_create(&key, end) != 0) throw MemoryError("transforms: the process has no thread-specific key left");
+  return key;
+}
 
 }  // namespace
 
 constinit thread_local ThreadState* current_thread_state = nullptr;
 
 ThreadState& make_thread_state() {
+  static const pthread_key_t key = make_state_key();
   auto state = std::make_unique<ThreadState>();
-  current_thread_state = state.get();
-  if (owner.state == nullptr)
-    owner.state = std::move(state);
-  else
-    state.release();
+  if (pthread_setspecific(key, state.get()) != 0) throw MemoryError("transforms: no memory for this thread's state");
+  current_thread_state = state.release();
   return *current_thread_state;
 }
 

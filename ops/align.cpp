@@ -55,6 +55,14 @@ DType promote(DType dtype, const Scalar& number) {
 
 bool names_are_on() { return core::thread_state().names_off == 0; }
 
+void check_names(std::string_view op, const Tensor& x, const Shape& result) {
+  if (!names_are_on()) return;
+  for (int i = 0; i < result.rank(); ++i)
+    if (result[i].axis().named() && result.position(result[i].axis()) != i)
+      throw AxisError(std::string(op) + ": the result would have the axis " + result[i].axis().name() + " twice" +
+                      got(x) + "; no tensor has one name twice");
+}
+
 int resolve_axis(std::string_view op, const Tensor& x, AxisRef axis) {
   const auto dims = core::visible_dims(x);
   if (axis.by_name()) {
@@ -73,9 +81,9 @@ int resolve_axis(std::string_view op, const Tensor& x, AxisRef axis) {
   if (number < 0 || number >= rank)
     throw AxisError(std::string(op) + ": axis " + std::to_string(axis.number()) + " is not one of the " +
                     std::to_string(rank) + " axes" + got(x) +
-                    (rank == 0 ? "; a tensor of rank 0 has no axis"
-                               : "; axes are numbered from " + std::to_string(-rank) + " to " +
-                                     std::to_string(rank - 1)));
+                    (rank == 0
+                         ? "; a tensor of rank 0 has no axis"
+                         : "; axes are numbered from " + std::to_string(-rank) + " to " + std::to_string(rank - 1)));
   return static_cast<int>(number);
 }
 

@@ -51,6 +51,9 @@ bool names_are_on();
 int resolve_axis(std::string_view op, const Tensor& x, AxisRef axis);
 AxisSet resolve_axes(std::string_view op, const Tensor& x, const AxisList& axes);
 
+/// Throws AxisError when a result that is made of x would have one name twice.
+void check_names(std::string_view op, const Tensor& x, const Shape& result);
+
 /// A visible shape as a value.
 inline Shape shape_of(const Tensor& x) { return Shape(core::visible_dims(x)); }
 

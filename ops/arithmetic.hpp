@@ -61,7 +61,27 @@ struct Divide : Elementwise<Divide, 2> {
   }
 };
 
-/// cotangent * partial where the cotangent is not 0, and 0 where it is. Differentiated as the product it stands for.
+/// a * b, and 0 where either is 0, whatever the other is. Differentiated as the product, in the same way.
+struct MultiplyUnlessZero : Elementwise<MultiplyUnlessZero, 2> {
+  static constexpr OpInfo info{.name = "multiply", .inputs = 2};
+  static constexpr std::array needs{input(1), input(0)};
+  template <class V>
+  static V value(V a, V b) {
+    return kernels::select((a == V(0)) | (b == V(0)), 0, a * b);
+  }
+  void vjp(core::VjpCall& call) const {
+    if (call.wants(0)) call.gradients[0] = core::dispatch(*this, call.cotangents[0], call.saved.in(1));
+    if (call.wants(1)) call.gradients[1] = core::dispatch(*this, call.cotangents[0], call.saved.in(0));
+  }
+  void jvp(core::JvpCall& call) const {
+    for (const std::size_t i : {std::size_t{0}, std::size_t{1}})
+      if (call.tangents[i].defined())
+        accumulate(call.out_tangents[0], core::dispatch(*this, call.tangents[i], call.in[1 - i]));
+  }
+};
+
+/// cotangent * partial where the cotangent is not 0, and 0 where it is. Differentiated as the product it stands for, but a
+/// partial's tangent counts only where the cotangent is not 0.
 struct CotangentMultiply : Elementwise<CotangentMultiply, 2> {
   static constexpr OpInfo info{.name = "multiply", .inputs = 2};
   static constexpr std::array needs{input(1), input(0)};
@@ -73,25 +93,42 @@ struct CotangentMultiply : Elementwise<CotangentMultiply, 2> {
   static auto partial(const auto& ct, const auto& partial, const auto&) {
     return Multiply::partial<I>(ct, partial, Absent{});
   }
+  void jvp(core::JvpCall& call) const {
+    if (call.tangents[0].defined()) accumulate(call.out_tangents[0], ct_mul(call.tangents[0], call.in[1]));
+    if (call.tangents[1].defined())
+      accumulate(call.out_tangents[0], core::dispatch(MultiplyUnlessZero{}, call.tangents[1], call.in[0]));
+  }
 };
 
-/// nan where either is nan; the cotangent is halved between equals.
-struct Maximum : Elementwise<Maximum, 2> {
-  static constexpr OpInfo info{.name = "maximum", .inputs = 2};
+/// Whichever of two has the upper hand in an order; nan where either is nan. The cotangent is halved between equals.
+template <class Order>
+struct Extremum : Elementwise<Extremum<Order>, 2> {
+  static constexpr OpInfo info{.name = Order::name, .inputs = 2};
   static constexpr Domain domain = Domain::numbers;
   static constexpr std::array needs{input(0) | input(1), input(0) | input(1)};
   template <class V>
   static V value(V a, V b) {
-    return kernels::select((a > b) | (a != a), a, b);
+    return kernels::select(Order::beats(a, b) | (a != a), a, b);
   }
   template <int I>
   static auto partial(const auto& a, const auto& b, const auto&) {
     if constexpr (I == 0)
-      return choose(a > b, 1.0, choose(a == b, 0.5, 0.0));
+      return choose(Order::beats(a, b), 1.0, choose(a == b, 0.5, 0.0));
     else
-      return choose(b > a, 1.0, choose(a == b, 0.5, 0.0));
+      return choose(Order::beats(b, a), 1.0, choose(a == b, 0.5, 0.0));
   }
 };
+
+struct Larger {
+  static constexpr std::string_view name = "maximum";
+  static auto beats(const auto& a, const auto& b) { return a > b; }
+};
+struct Smaller {
+  static constexpr std::string_view name = "minimum";
+  static auto beats(const auto& a, const auto& b) { return a < b; }
+};
+using Maximum = Extremum<Larger>;
+using Minimum = Extremum<Smaller>;
 
 struct Negative : Elementwise<Negative, 1> {
   static constexpr OpInfo info{.name = "negative"};

@@ -73,8 +73,7 @@ Tensor filled(std::string_view op, const Shape& shape, Scalar value, DType dtype
     throw DTypeError(std::string(op) + ": a floating-point number for a tensor of " + std::string(name(dtype)) +
                      "; give an integer, or another dtype");
   if (dtype == DType::i32 && value.whole() != static_cast<std::int32_t>(value.whole()))
-    throw ValueError(std::string(op) + ": i32 does not hold " + std::to_string(value.whole()) +
-                     "; give another dtype");
+    throw ValueError(std::string(op) + ": i32 does not hold " + std::to_string(value.whole()) + "; give another dtype");
   const Tensor number = number_as(value, dtype);
   return shape.rank() == 0 ? number : ops::Expand(ops::AxisSet::first(shape.rank()), shape).eval(number);
 }

@@ -19,6 +19,8 @@ Tensor divide(const Tensor& a, Scalar b) { return ops::with_number<ops::Divide, 
 Tensor divide(Scalar a, const Tensor& b) { return ops::with_number<ops::Divide, 0>(b, a); }
 Tensor maximum(const Tensor& a, const Tensor& b) { return ops::binary<ops::Maximum>(a, b); }
 Tensor maximum(const Tensor& a, Scalar b) { return ops::with_number<ops::Maximum, 1>(a, b); }
+Tensor minimum(const Tensor& a, const Tensor& b) { return ops::binary<ops::Minimum>(a, b); }
+Tensor minimum(const Tensor& a, Scalar b) { return ops::with_number<ops::Minimum, 1>(a, b); }
 
 Tensor negative(const Tensor& x) { return ops::unary<ops::Negative>(x); }
 Tensor square(const Tensor& x) { return ops::unary<ops::Square>(x); }

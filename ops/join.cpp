@@ -28,7 +28,8 @@ Tensor Concat::eval(std::span<const Tensor> in) const {
     const Tensor x = ops::contiguous(in[k]);
     const std::byte* from = core::object_of(x)->data;
     const auto bytes = static_cast<std::size_t>(extents[k] * run);
-    for (std::int64_t o = 0; o < outer && bytes != 0; ++o, from += bytes) std::memcpy(to + o * total * run, from, bytes);
+    for (std::int64_t o = 0; o < outer && bytes != 0; ++o, from += bytes)
+      std::memcpy(to + o * total * run, from, bytes);
     to += bytes;
   }
   return out;
@@ -105,11 +106,11 @@ Tensor stack(std::span<const Tensor> tensors, int at, Axis name) {
   for (const Tensor& x : tensors) {
     const Shape shape = ops::shape_of(x);
     dtype = ops::promote("stack", dtype, core::object_of(x)->dtype, in);
-    const bool fits = shape.rank() == first.rank() &&
-                      std::equal(shape.begin(), shape.end(), first.begin(),
-                                 [](Dim a, Dim b) { return a.extent() == b.extent(); });
+    const bool fits = shape.rank() == first.rank() && std::equal(shape.begin(), shape.end(), first.begin(),
+                                                                 [](Dim a, Dim b) { return a.extent() == b.extent(); });
     if (!fits)
-      throw ShapeError("stack: the tensors have different shapes" + ops::got(in) + "; concat() joins along an axis that "
+      throw ShapeError("stack: the tensors have different shapes" + ops::got(in) +
+                       "; concat() joins along an axis that "
                        "they have");
   }
   const int places = first.rank() + 1;

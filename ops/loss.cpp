@@ -67,8 +67,7 @@ const Index* checked_classes(const Tensor& classes, const Sizes& sizes) {
   for (std::int64_t i = 0; i < sizes.rows; ++i)
     if (index[i] < 0 || index[i] >= sizes.classes)
       throw ValueError("cross_entropy: the class index " + std::to_string(index[i]) + " of row " + std::to_string(i) +
-                       " is not in [0, " + std::to_string(sizes.classes) + "); got indices " +
-                       core::describe(classes) + "; number the classes from 0");
+                       " is not in [0, " + std::to_string(sizes.classes) + ")");
   return index;
 }
 
@@ -224,7 +223,12 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& labels, AxisRef axis) {
     // Indices align with the logits without their class axis, as any two operands do.
     Tensor operands[] = {select(moved, -1, 0), labels};
     ops::align(op, operands);
-    return core::dispatch(ops::CrossEntropyOfClasses{}, moved, operands[1]);
+    try {
+      return core::dispatch(ops::CrossEntropyOfClasses{}, moved, operands[1]);
+    } catch (const ValueError& error) {
+      // The kernel that looks at the indices may see the hidden axes of enclosing vmaps; the operands are described here.
+      throw ValueError(error.what() + ops::got(in) + "; number the classes from 0");
+    }
   }
   if (core::visible_rank(labels) != core::visible_rank(x))
     throw ShapeError("cross_entropy: labels are rows like the logits, or class indices of one rank less" +

@@ -14,7 +14,6 @@ kernels::Lanes<T> power(kernels::Lanes<T> x, double exponent) {
   if (exponent == 1) return x;
   if (exponent == 2) return x * x;
   if (exponent == 3) return x * x * x;
-  if (exponent == 4) return x * x * (x * x);
   if (exponent == -1) return 1 / x;
   return kernels::math::pow(x, kernels::Lanes<T>(exponent));
 }

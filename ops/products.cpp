@@ -24,8 +24,8 @@ class Operands {
       return;
     const Tensor* const in[] = {&left, &right};
     ops::require_defined(op, in);
-    const DType dtype = std::max(
-        DType::i32, ops::promote(op, core::object_of(left)->dtype, core::object_of(right)->dtype, in));
+    const DType dtype =
+        std::max(DType::i32, ops::promote(op, core::object_of(left)->dtype, core::object_of(right)->dtype, in));
     replace(ops::as_dtype(left, dtype), ops::as_dtype(right, dtype));
   }
   Operands(const Operands&) = delete;
@@ -62,9 +62,8 @@ void check_result_names(std::string_view op, const Operands& in, const Contract&
     for (std::size_t j = 0; j < b.size(); ++j) {
       if (a[i].axis() != b[j].axis() || uses(how.a_summed, i) || uses(how.b_summed, j)) continue;
       if ((uses(how.a_batch, i) && uses(how.b_batch, j)) || !ops::names_are_on()) continue;
-      throw AxisError(std::string(op) + ": the result would have the axis " + a[i].axis().name() + " twice" +
-                      in.got() + "; rename it in one operand" +
-                      (op == "dot" ? "" : ", or use dot() to pair axes by name"));
+      throw AxisError(std::string(op) + ": the result would have the axis " + a[i].axis().name() + " twice" + in.got() +
+                      "; rename it in one operand" + (op == "dot" ? "" : ", or use dot() to pair axes by name"));
     }
   }
 }
@@ -86,7 +85,7 @@ void check_summed(std::string_view op, const Operands& in, Dim a, Dim b) {
     throw ShapeError(std::string(op) + ": the contracted axes have " + std::to_string(a.extent()) + " and " +
                      std::to_string(b.extent()) + " elements" + in.got() +
                      "; the last axis of the first operand meets the last but one (or the only one) of the second:"
-                    " transpose an operand, or pair axes by name with dot()");
+                     " transpose an operand, or pair axes by name with dot()");
 }
 
 /// The axes before the last two, brought to one shape.

@@ -1,8 +1,8 @@
 #include "ops/reductions.hpp"
 
+#include <tlaloc/create.hpp>
 #include <tlaloc/elementwise.hpp>
-#include <tlaloc/error.hpp>
-#include <tlaloc/reduce.hpp>
+#include <tlaloc/structure.hpp>
 
 #include "ops/align.hpp"
 #include "ops/arithmetic.hpp"
@@ -20,72 +20,69 @@ Tensor make_reduced(const Tensor& x, AxisSet axes, DType dtype) {
   return core::make_dense(without_axes(core::physical_shape(x)->shape, axes), dtype);
 }
 
+/// A kernel for all dtypes that makes i64 of integers and bools.
+template <class Kernel>
+Tensor accumulated(const Reduced& over, const Tensor& x, Kernel kernel) {
+  const Sandwich in(x, over.axes);
+  const DType dtype = dtype_of_tensor(x);
+  Tensor out = make_reduced(x, over.axes, is_float(dtype) ? dtype : DType::i64);
+  const auto run = [&]<class From, class To>() {
+    kernel(core::elements<const From>(in.dense), core::elements<To>(out), in.outer, in.count, in.inner);
+  };
+  switch (dtype) {
+    case DType::boolean: run.template operator()<bool, std::int64_t>(); break;
+    case DType::i32: run.template operator()<std::int32_t, std::int64_t>(); break;
+    case DType::i64: run.template operator()<std::int64_t, std::int64_t>(); break;
+    case DType::f32: run.template operator()<float, float>(); break;
+    case DType::f64: run.template operator()<double, double>(); break;
+  }
+  return out;
+}
+
 }  // namespace
 
 Tensor Reduced::expand(const Tensor& y) const { return core::dispatch(Expand(axes, removed), y); }
 Tensor Reduced::sum(const Tensor& x) const { return core::dispatch(Sum(*this), x); }
 
+Reduced reduced(std::string_view op, const Tensor& x, const AxisList& axes) {
+  require_defined(op, x);
+  const AxisSet set = resolve_axes(op, x, axes);
+  return {set, only_axes(shape_of(x), set)};
+}
+
+Tensor kept(const Tensor& y, const Reduced& over, Keep keep) {
+  if (keep == Keep::no || over.axes.empty()) return y;
+  Shape ones;
+  for (const Dim dim : over.removed) ones.push_back(Dim(dim.axis(), 1));
+  return core::dispatch(Expand(over.axes, ones), y);
+}
+
 Tensor Sum::eval(const Tensor& x) const {
   if (over.axes.empty() && is_float(dtype_of_tensor(x))) return x;
-  const Sandwich in(x, over.axes);
-  const DType dtype = dtype_of_tensor(x);
-  Tensor out = make_reduced(x, over.axes, is_float(dtype) ? dtype : DType::i64);
-  const auto run = [&]<class From, class To>() {
-    kernels::sum(core::elements<const From>(in.dense), core::elements<To>(out), in.outer, in.count, in.inner);
-  };
-  switch (dtype) {
-    case DType::boolean: run.operator()<bool, std::int64_t>(); break;
-    case DType::i32: run.operator()<std::int32_t, std::int64_t>(); break;
-    case DType::i64: run.operator()<std::int64_t, std::int64_t>(); break;
-    case DType::f32: run.operator()<float, float>(); break;
-    case DType::f64: run.operator()<double, double>(); break;
+  return accumulated(over, x, [](auto... to_kernel) { kernels::sum(to_kernel...); });
+}
+
+Tensor Prod::eval(const Tensor& x) const {
+  return accumulated(over, x, [](auto... to_kernel) { kernels::prod(to_kernel...); });
+}
+
+Tensor Prod::expand(const Tensor& x) const {
+  if (over.removed.size() == 0) return full(without_axes(shape_of(x), over.axes), 1, dtype_of_tensor(x));
+  Tensor y = x;
+  for (int axis = 0; axis < core::visible_rank(x); ++axis) {
+    if (!over.axes.contains(axis)) continue;
+    const auto part = [&](std::int64_t start, std::int64_t count) { return slice(y, axis, start, start + count); };
+    Tensor rest;
+    for (std::int64_t count = y.extent(axis); count > 1; count /= 2) {
+      if (count % 2 != 0) {
+        const Tensor last = part(count - 1, 1);
+        rest = rest.defined() ? multiply(rest, last) : last;
+      }
+      y = multiply(part(0, count / 2), part(count / 2, count / 2));
+    }
+    if (rest.defined()) y = multiply(y, rest);
   }
-  return out;
-}
-
-Tensor Max::eval(const Tensor& x) const {
-  const Sandwich in(x, over.axes);
-  Tensor out = make_reduced(x, over.axes, dtype_of_tensor(x));
-  with_type<Domain::numbers>(dtype_of_tensor(x), [&]<class T>() {
-    kernels::max(core::elements<const T>(in.dense), core::elements<T>(out), in.outer, in.count, in.inner);
-  });
-  return out;
-}
-
-Tensor Max::share(const Reduced& over, const Tensor& x, const Tensor& y) {
-  const Tensor largest = cast(equal(x, over.expand(y)), dtype_of_tensor(x));
-  return divide(largest, over.expand(over.sum(largest)));
-}
-
-void Max::vjp(core::VjpCall& call) const {
-  if (call.wants(0))
-    call.gradients[0] =
-        ct_mul(over.expand(call.cotangents[0]), share(over, call.saved.in(0), call.saved.out()));
-}
-
-void Max::jvp(core::JvpCall& call) const {
-  call.out_tangents[0] = over.sum(ct_mul(call.tangents[0], share(over, call.in[0], call.out[0])));
-}
-
-std::array<Tensor, 2> MaxWithIndices::eval(const Tensor& x) const {
-  const Sandwich in(x, over.axes);
-  Tensor values = make_reduced(x, over.axes, dtype_of_tensor(x));
-  Tensor indices = make_reduced(x, over.axes, DType::i64);
-  with_type<Domain::numbers>(dtype_of_tensor(x), [&]<class T>() {
-    kernels::max_with_indices(core::elements<const T>(in.dense), core::elements<T>(values),
-                              core::elements<std::int64_t>(indices), in.outer, in.count, in.inner);
-  });
-  return {std::move(values), std::move(indices)};
-}
-
-void MaxWithIndices::vjp(core::VjpCall& call) const {
-  if (call.wants(0) && call.cotangents[0].defined())
-    call.gradients[0] =
-        ct_mul(over.expand(call.cotangents[0]), Max::share(over, call.saved.in(0), call.saved.out(0)));
-}
-
-void MaxWithIndices::jvp(core::JvpCall& call) const {
-  call.out_tangents[0] = over.sum(ct_mul(call.tangents[0], Max::share(over, call.in[0], call.out[0])));
+  return reshape(y, without_axes(shape_of(y), over.axes));
 }
 
 Tensor LogSumExp::eval(const Tensor& x) const {
@@ -182,71 +179,37 @@ Tensor LogSoftmaxProduct::expand(const Tensor& y, const Tensor& ct) const {
 }  // namespace tlaloc::inline v0::ops
 
 namespace tlaloc::inline v0 {
-namespace {
-
-ops::Reduced reduced(std::string_view op, const Tensor& x, const AxisList& axes) {
-  ops::require_defined(op, x);
-  const ops::AxisSet set = ops::resolve_axes(op, x, axes);
-  return {set, ops::only_axes(ops::shape_of(x), set)};
-}
-
-/// The reduced axes back with extent 1, if they are to be kept.
-Tensor kept(const Tensor& y, const ops::Reduced& over, Keep keep) {
-  if (keep == Keep::no || over.axes.empty()) return y;
-  Shape ones;
-  for (const Dim dim : over.removed) ones.push_back(Dim(dim.axis(), 1));
-  return core::dispatch(ops::Expand(over.axes, ones), y);
-}
-
-void refuse_empty_max(std::string_view op, const Tensor& x, const ops::Reduced& over) {
-  for (const Dim dim : over.removed)
-    if (dim.extent() == 0)
-      throw ValueError(std::string(op) + ": the largest of no elements" + ops::got(x) +
-                       "; an axis of extent 0 has no maximum");
-}
-
-}  // namespace
 
 Tensor sum(const Tensor& x, const AxisList& axes, Keep keep) {
-  const ops::Reduced over = reduced("sum", x, axes);
-  return kept(over.sum(x), over, keep);
+  const ops::Reduced over = ops::reduced("sum", x, axes);
+  return ops::kept(over.sum(x), over, keep);
+}
+
+Tensor prod(const Tensor& x, const AxisList& axes, Keep keep) {
+  const ops::Reduced over = ops::reduced("prod", x, axes);
+  return ops::kept(core::dispatch(ops::Prod(over), x), over, keep);
 }
 
 Tensor mean(const Tensor& x, const AxisList& axes, Keep keep) {
   const Tensor numbers = ops::as_float("mean", x);
-  const ops::Reduced over = reduced("mean", numbers, axes);
-  return divide(kept(over.sum(numbers), over, keep), static_cast<double>(over.removed.size()));
-}
-
-Tensor max(const Tensor& x, const AxisList& axes, Keep keep) {
-  const Tensor numbers = ops::as_number("max", x);
-  const ops::Reduced over = reduced("max", numbers, axes);
-  refuse_empty_max("max", x, over);
-  return kept(core::dispatch(ops::Max(over), numbers), over, keep);
-}
-
-ValuesAndIndices max_with_indices(const Tensor& x, AxisRef axis, Keep keep) {
-  const Tensor numbers = ops::as_number("max_with_indices", x);
-  const ops::Reduced over = reduced("max_with_indices", numbers, AxisList(axis));
-  refuse_empty_max("max_with_indices", x, over);
-  const auto [values, indices] = core::dispatch(ops::MaxWithIndices(over), numbers);
-  return {kept(values, over, keep), kept(indices, over, keep)};
+  const ops::Reduced over = ops::reduced("mean", numbers, axes);
+  return divide(ops::kept(over.sum(numbers), over, keep), static_cast<double>(over.removed.size()));
 }
 
 Tensor logsumexp(const Tensor& x, const AxisList& axes, Keep keep) {
   const Tensor numbers = ops::as_float("logsumexp", x);
-  const ops::Reduced over = reduced("logsumexp", numbers, axes);
-  return kept(core::dispatch(ops::LogSumExp(over), numbers), over, keep);
+  const ops::Reduced over = ops::reduced("logsumexp", numbers, axes);
+  return ops::kept(core::dispatch(ops::LogSumExp(over), numbers), over, keep);
 }
 
 Tensor softmax(const Tensor& x, AxisRef axis) {
   const Tensor numbers = ops::as_float("softmax", x);
-  return core::dispatch(ops::Softmax(reduced("softmax", numbers, AxisList(axis))), numbers);
+  return core::dispatch(ops::Softmax(ops::reduced("softmax", numbers, AxisList(axis))), numbers);
 }
 
 Tensor log_softmax(const Tensor& x, AxisRef axis) {
   const Tensor numbers = ops::as_float("log_softmax", x);
-  return core::dispatch(ops::LogSoftmax(reduced("log_softmax", numbers, AxisList(axis))), numbers);
+  return core::dispatch(ops::LogSoftmax(ops::reduced("log_softmax", numbers, AxisList(axis))), numbers);
 }
 
 }  // namespace tlaloc::inline v0

@@ -1,7 +1,9 @@
-// Reductions: sum, max, logsumexp, and softmax, which is what logsumexp differentiates to.
+// Reductions: sum, prod, max, min, logsumexp, and softmax, which is what logsumexp differentiates to.
 #pragma once
 
 #include <limits>
+
+#include <tlaloc/reduce.hpp>
 
 #include "ops/axes.hpp"
 #include "ops/elementwise_family.hpp"
@@ -22,6 +24,11 @@ struct Reduced {
   Tensor sum(const Tensor& x) const;
 };
 
+/// The reduction of x along the axes that a caller names.
+Reduced reduced(std::string_view op, const Tensor& x, const AxisList& axes);
+/// The reduced axes back with extent 1, if they are to be kept.
+Tensor kept(const Tensor& y, const Reduced& over, Keep keep);
+
 /// The transpose of Expand. Integers and bools are summed as i64.
 struct Sum : Linear<Sum> {
   static constexpr OpInfo info{.name = "sum"};
@@ -35,34 +42,50 @@ struct Sum : Linear<Sum> {
   Sum batched(std::int64_t) const { return Sum(over.shifted()); }
 };
 
-/// k equal largest entries share the cotangent.
-struct Max : BroadcastBatching<Max> {
-  static constexpr OpInfo info{.name = "max"};
+/// Differentiated as products of halves, which is exact with zeros among the factors. Integers and bools are multiplied as
+/// i64.
+struct Prod : BroadcastBatching<Prod> {
+  static constexpr OpInfo info{.name = "prod"};
+  Reduced over;
+
+  explicit Prod(const Reduced& reduced) : over(reduced) {}
+
+  Tensor eval(const Tensor& x) const;
+  Tensor expand(const Tensor& x) const;
+  Prod batched(std::int64_t) const { return Prod(over.shifted()); }
+};
+
+struct Largest;
+struct Smallest;
+
+/// The entry at one end of an order. k equal ones share the cotangent.
+template <class Which>
+struct Extreme : BroadcastBatching<Extreme<Which>> {
+  static constexpr OpInfo info{.name = std::is_same_v<Which, Largest> ? "max" : "min"};
   static constexpr std::array needs{input(0) | output()};
   Reduced over;
 
-  explicit Max(const Reduced& reduced) : over(reduced) {}
+  explicit Extreme(const Reduced& reduced) : over(reduced) {}
 
   Tensor eval(const Tensor& x) const;
   void vjp(core::VjpCall& call) const;
   void jvp(core::JvpCall& call) const;
-  Max batched(std::int64_t) const { return Max(over.shifted()); }
-
-  /// How much of each entry's tangent reaches the result.
-  static Tensor share(const Reduced& over, const Tensor& x, const Tensor& y);
+  Extreme batched(std::int64_t) const { return Extreme(over.shifted()); }
 };
 
-struct MaxWithIndices : BroadcastBatching<MaxWithIndices> {
-  static constexpr OpInfo info{.name = "max_with_indices", .results = 2};
+template <class Which>
+struct ExtremeWithIndices : BroadcastBatching<ExtremeWithIndices<Which>> {
+  static constexpr OpInfo info{
+      .name = std::is_same_v<Which, Largest> ? "max_with_indices" : "min_with_indices", .results = 2};
   static constexpr std::array needs{input(0) | output(0)};
   Reduced over;  // one axis
 
-  explicit MaxWithIndices(const Reduced& reduced) : over(reduced) {}
+  explicit ExtremeWithIndices(const Reduced& reduced) : over(reduced) {}
 
   std::array<Tensor, 2> eval(const Tensor& x) const;
   void vjp(core::VjpCall& call) const;
   void jvp(core::JvpCall& call) const;
-  MaxWithIndices batched(std::int64_t) const { return MaxWithIndices(over.shifted()); }
+  ExtremeWithIndices batched(std::int64_t) const { return ExtremeWithIndices(over.shifted()); }
 };
 
 /// exp(x - y) where y is logsumexp(x), with the limits at its infinities: 0 at y = -inf; at y = +inf, 1 where x is +inf and

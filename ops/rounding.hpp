@@ -97,8 +97,7 @@ struct FloorDivide : Elementwise<FloorDivide, 2> {
 
   template <class T>
   static kernels::Lanes<T> value(kernels::Lanes<T> a, kernels::Lanes<T> b) {
-    for (int lane = 0; lane < kernels::Lanes<T>::width; ++lane)
-      a.r[lane] = floor_of_quotient<T>(a.r[lane], b.r[lane]);
+    for (int lane = 0; lane < kernels::Lanes<T>::width; ++lane) a.r[lane] = floor_of_quotient<T>(a.r[lane], b.r[lane]);
     return a;
   }
 };

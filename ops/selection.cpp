@@ -165,6 +165,8 @@ Tensor choose(const Tensor& mask, Scalar yes, Scalar no) {
   return where(mask, full({}, yes, DType::f32), full({}, no, DType::f32));
 }
 Tensor choose(const Tensor& mask, Scalar yes, const Tensor& no) { return where(mask, yes, no); }
+Tensor choose(const Tensor& mask, const Tensor& yes, Scalar no) { return where(mask, yes, no); }
+Tensor choose(const Tensor& mask, const Tensor& yes, const Tensor& no) { return where(mask, yes, no); }
 
 Tensor ct_mul(const Tensor& ct, const Tensor& partial) {
   return core::dispatch(CotangentMultiply{}, ct, as_dtype(partial, core::object_of(ct)->dtype));

@@ -11,14 +11,6 @@
 namespace tlaloc::inline v0 {
 namespace {
 
-void check_names(std::string_view op, const Tensor& x, const Shape& shape) {
-  if (!ops::names_are_on()) return;
-  for (int i = 0; i < shape.rank(); ++i)
-    if (shape[i].axis().named() && shape.position(shape[i].axis()) != i)
-      throw AxisError(std::string(op) + ": the result would have the axis " + shape[i].axis().name() + " twice" +
-                      ops::got(x) + "; no tensor has one name twice");
-}
-
 int new_place(std::string_view op, const Tensor& x, int at) {
   const int places = core::visible_rank(x) + 1;
   const int place = at < 0 ? at + places : at;
@@ -32,7 +24,7 @@ int new_place(std::string_view op, const Tensor& x, int at) {
 
 Tensor reshape(const Tensor& x, const Shape& shape) {
   ops::require_defined("reshape", x);
-  check_names("reshape", x, shape);
+  ops::check_names("reshape", x, shape);
   const Shape from = ops::shape_of(x);
   if (from.size() != shape.size())
     throw ShapeError("reshape: " + std::to_string(from.size()) + " elements do not fill " + shape.to_string() +
@@ -67,7 +59,7 @@ Tensor transpose(const Tensor& x) {
 
 Tensor broadcast_to(const Tensor& x, const Shape& shape) {
   ops::require_defined("broadcast_to", x);
-  check_names("broadcast_to", x, shape);
+  ops::check_names("broadcast_to", x, shape);
   const Shape from = ops::shape_of(x);
   const auto fully_named = [](const Shape& s) {
     return std::all_of(s.begin(), s.end(), [](Dim dim) { return dim.axis().named(); });
@@ -114,7 +106,7 @@ Tensor expand_dims(const Tensor& x, int at, Axis name) {
   ops::require_defined("expand_dims", x);
   const int place = new_place("expand_dims", x, at);
   const ops::Expand op(ops::AxisSet::single(place), Shape{Dim(name, 1)});
-  check_names("expand_dims", x, ops::with_axes(ops::shape_of(x), op.axes, op.inserted));
+  ops::check_names("expand_dims", x, ops::with_axes(ops::shape_of(x), op.axes, op.inserted));
   return core::dispatch(op, x);
 }
 
@@ -183,7 +175,7 @@ Tensor rename(const Tensor& x, std::initializer_list<Axis> axes) {
     to[i] = from[i].named(axis);
     ++i;
   }
-  check_names("rename", x, to);
+  ops::check_names("rename", x, to);
   return core::dispatch(ops::Reshape(from, to), x);
 }
 

@@ -1,5 +1,5 @@
-// grad, value_and_grad, vjp and jvp: which arguments they differentiate by, the trees they take and return, the functions
-// they take, and what is constant.
+// grad, value_and_grad, vjp and jvp: which arguments they differentiate by, the trees they take and return, the
+// functions they take, and what is constant.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -66,9 +66,10 @@ TEST(ArgNumbers, OtherArgumentsArePassedOnAsTheyCome) {
 TEST(ArgNumbers, TheCallersTensorStaysItsOwn) {
   Tensor x = number(2);
   EXPECT_EQ(value_of(grad([](Tensor y) {
-    y = y * y;
-    return y;
-  })(x)), 4);
+              y = y * y;
+              return y;
+            })(x)),
+            4);
   EXPECT_EQ(value_of(x), 2);
   EXPECT_EQ(value_of(x + 1), 3) << "not a tensor of the gradient that has ended";
   EXPECT_EQ(value_of(grad(cube)(std::move(x))), 12);
@@ -101,9 +102,8 @@ TEST(Trees, IntegerMembersHaveTheEmptyTensorAsGradient) {
     Tensor unset;
   };
   const Embedding e{tensor<double>({1, 2, 3}), tensor<std::int64_t>(2), tensor<bool>({true, false, true}), Tensor()};
-  const Embedding g = grad([](const Embedding& p) {
-    return sum(where(p.mask, p.table, 0.0)) * cast(p.index, DType::f64);
-  })(e);
+  const Embedding g =
+      grad([](const Embedding& p) { return sum(where(p.mask, p.table, 0.0)) * cast(p.index, DType::f64); })(e);
   EXPECT_EQ(values(g.table), (Doubles{2, 0, 2}));
   EXPECT_FALSE(g.index.defined());
   EXPECT_FALSE(g.mask.defined());
@@ -119,8 +119,8 @@ TEST(Trees, ContainersOfEveryKind) {
   const std::vector<Tensor> list{number(2), number(3)};
   EXPECT_EQ(value_of(grad([&](const std::vector<Tensor>& p) { return p[0] * p[1]; })(list).at(1)), 2);
   const std::map<std::string, Tensor> by_name{{"a", number(2)}, {"b", number(3)}};
-  EXPECT_EQ(value_of(grad([](const std::map<std::string, Tensor>& p) { return p.at("a") * p.at("b"); })(by_name).at("a")),
-            3);
+  EXPECT_EQ(
+      value_of(grad([](const std::map<std::string, Tensor>& p) { return p.at("a") * p.at("b"); })(by_name).at("a")), 3);
   const std::tuple<Tensor, int, Tensor> mixed{number(2), 5, number(3)};
   const auto gradient = grad([](const std::tuple<Tensor, int, Tensor>& p) {
     return std::get<0>(p) * std::get<1>(p) + square(std::get<2>(p));
@@ -134,9 +134,9 @@ TEST(Trees, ContainersOfEveryKind) {
   EXPECT_EQ(value_of(*grad([](const std::optional<Tensor>& p) { return cube(*p); })(maybe)), 12);
   EXPECT_FALSE(grad([](const std::optional<Tensor>&) { return number(1); })(std::optional<Tensor>()).has_value());
   const std::vector<Layer> layers{{number(1), number(2), 1, "first"}, {number(3), number(4), 2, "second"}};
-  const auto [gl, gx] = grad([](const std::vector<Layer>& p, const Tensor& x) {
-    return (x * p[0].w + p[0].b) * p[1].w + p[1].b;
-  }, argnums<0, 1>)(layers, number(10));
+  const auto [gl, gx] =
+      grad([](const std::vector<Layer>& p, const Tensor& x) { return (x * p[0].w + p[0].b) * p[1].w + p[1].b; },
+           argnums<0, 1>)(layers, number(10));
   EXPECT_EQ(value_of(gl[0].w), 30);
   EXPECT_EQ(value_of(gl[1].w), 12);
   EXPECT_EQ(value_of(gl[1].b), 1);
@@ -156,7 +156,9 @@ TEST(Trees, OneTensorTwiceInATreeIsTwoVariables) {
 // Values and what is handed on
 
 TEST(Aux, IsHandedOnFromBelowTheTransform) {
-  const auto f = [](const Tensor& x) { return std::pair(cube(x), std::vector<Tensor>{x * 2, tensor<std::int32_t>(7)}); };
+  const auto f = [](const Tensor& x) {
+    return std::pair(cube(x), std::vector<Tensor>{x * 2, tensor<std::int32_t>(7)});
+  };
   const auto [g, aux] = grad(f)(number(2));
   EXPECT_EQ(value_of(g), 12);
   EXPECT_EQ(value_of(aux[0] + 1), 5) << "usable after the transform";
@@ -176,9 +178,9 @@ TEST(Aux, IsHandedOnFromBelowTheTransform) {
 
 TEST(Aux, CarriesNoGradientInwardsAndKeepsItOutwards) {
   // The auxiliary result belongs to the outer transform still.
-  const Tensor second = grad([](const Tensor& x) { return grad([&](const Tensor& y) {
-    return std::pair(cube(y), x * y);
-  })(x).second; })(number(3));
+  const Tensor second = grad([](const Tensor& x) {
+    return grad([&](const Tensor& y) { return std::pair(cube(y), x * y); })(x).second;
+  })(number(3));
   EXPECT_EQ(value_of(second), 6) << "d x^2 / dx";
 }
 
@@ -187,8 +189,8 @@ TEST(ValueAndGrad, GivesThePair) {
   EXPECT_EQ(value_of(value), 8);
   EXPECT_EQ(value_of(gradient), 12);
   EXPECT_EQ(value_of(value * gradient), 96) << "plain tensors, both";
-  const auto [v, gradients] = value_and_grad([](const Tensor& x, const Tensor& y) { return x * y; },
-                                             argnums<0, 1>)(number(2), number(3));
+  const auto [v, gradients] =
+      value_and_grad([](const Tensor& x, const Tensor& y) { return x * y; }, argnums<0, 1>)(number(2), number(3));
   EXPECT_EQ(value_of(v), 6);
   EXPECT_EQ(value_of(std::get<0>(gradients)), 3);
 }
@@ -221,7 +223,8 @@ TEST(Functions, GradTakesEveryKind) {
 TEST(Functions, VjpAndJvpTakeThemToo) {
   const Tensor x = number(2);
   EXPECT_EQ(value_of(vjp(cube, x).second(number(1))), 12);
-  EXPECT_EQ(value_of(vjp([p = std::make_unique<double>(3)](const Tensor& y) { return *p * y; }, x).second(number(1))), 3);
+  EXPECT_EQ(value_of(vjp([p = std::make_unique<double>(3)](const Tensor& y) { return *p * y; }, x).second(number(1))),
+            3);
   EXPECT_EQ(value_of(jvp(&cube, x, number(1)).second), 12);
   auto counter = [calls = 0](Tensor&& y) mutable { return y * ++calls; };
   EXPECT_EQ(value_of(jvp(counter, x, number(1)).second), 1);

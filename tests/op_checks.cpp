@@ -17,7 +17,7 @@ constexpr DType dtypes[] = {DType::boolean, DType::i32, DType::i64, DType::f32, 
 
 DType result_dtype(const Row& row, const Case& c, DType dtype) {
   if (c.dtype) return *c.dtype;
-  switch (row.types) {
+  switch (c.types.value_or(row.types)) {
     case Types::floats: return is_float(dtype) ? dtype : DType::f32;
     case Types::numbers: return dtype == DType::boolean ? DType::i32 : dtype;
     case Types::sums: return is_float(dtype) ? dtype : DType::i64;

@@ -121,7 +121,7 @@ void expect_nested_loops(const Subject& subject) {
 // The checks
 
 /// As it is called, with results of every dtype.
-Subject whole(const Case& c) { return {c.call, c.inputs, {}}; }
+Subject whole(const Case& c) { return {c.call, c.inputs, {}, {}}; }
 
 void check_map(const Row&, const Case& c) {
   for (const DType dtype : {DType::f64, DType::f32, DType::i32, DType::boolean}) expect_loops(whole(c), dtype);

@@ -26,7 +26,7 @@ Tensors after(const Tensors& from, std::size_t count) {
 
 /// The subject with more operands, differentiated by those too.
 Subject with_operands(const Subject& subject, const std::vector<Input>& more, Function f) {
-  Subject extended{std::move(f), subject.inputs, subject.by};
+  Subject extended{std::move(f), subject.inputs, subject.by, {}};
   for (const Input& input : more) {
     extended.by.push_back(extended.inputs.size());
     extended.inputs.push_back(input);
@@ -54,7 +54,7 @@ Tensor tensor_of(const std::vector<double>& values, const Shape& shape, DType dt
 }  // namespace
 
 Subject subject_of(const Row& row, const Case& c) {
-  Subject subject{{}, c.inputs, {}};
+  Subject subject{{}, c.inputs, {}, std::vector(c.results.size(), c.dtype)};
   for (std::size_t i = 0; i < c.inputs.size() && row.differentiable; ++i)
     if (c.inputs[i].kind == Input::Kind::real) subject.by.push_back(i);
   subject.f = [call = c.call](const Tensors& x) {
@@ -84,17 +84,22 @@ Tensors push_forward(const Subject& subject, const Tensors& x, const Tensors& ta
 
 Subject reverse(const Subject& subject) {
   const std::size_t count = subject.inputs.size();
-  const Tensors results = subject.f(draw(subject.inputs, DType::f64));
-  return with_operands(subject, inputs_like(results), [=](const Tensors& x) {
+  std::vector<Input> cotangents = inputs_like(subject.f(draw(subject.inputs, DType::f64)));
+  for (std::size_t k = 0; k < cotangents.size(); ++k) cotangents[k].dtype = subject.results[k];
+  Subject derivative = with_operands(subject, cotangents, [=](const Tensors& x) {
     return pull_back(subject, first(x, count), after(x, count));
   });
+  for (const std::size_t i : subject.by) derivative.results.push_back(subject.inputs[i].dtype);
+  return derivative;
 }
 
 Subject forward(const Subject& subject) {
   const std::size_t count = subject.inputs.size();
-  return with_operands(subject, inputs_by(subject), [=](const Tensors& x) {
+  Subject derivative = with_operands(subject, inputs_by(subject), [=](const Tensors& x) {
     return push_forward(subject, first(x, count), after(x, count));
   });
+  derivative.results = subject.results;
+  return derivative;
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
@@ -114,7 +119,7 @@ Tensors draw(const std::vector<Input>& inputs, DType dtype, unsigned seed) {
   for (const Input& input : inputs) {
     const bool truth = input.kind == Input::Kind::truth;
     const bool index = input.kind == Input::Kind::index;
-    const DType own = truth ? DType::boolean : index ? DType::i64 : dtype;
+    const DType own = truth ? DType::boolean : index ? DType::i64 : input.dtype.value_or(dtype);
     const double low = std::ceil(input.low);
     const double wholes = index ? input.high : std::floor(input.high) - low + 1;
     std::vector<double> values;
@@ -133,14 +138,14 @@ Tensors draw(const std::vector<Input>& inputs, DType dtype, unsigned seed) {
   return tensors;
 }
 
-std::vector<Input> inputs_like(const Tensors& tensors) {
+std::vector<Input> inputs_like(const Tensors& results) {
   std::vector<Input> inputs;
-  for (const Tensor& x : tensors) inputs.push_back({x.shape(), -1, 1});
+  for (const Tensor& x : results) inputs.push_back({x.shape(), -1, 1, Input::Kind::real, x.dtype()});
   return inputs;
 }
 std::vector<Input> inputs_by(const Subject& subject) {
   std::vector<Input> inputs;
-  for (const std::size_t i : subject.by) inputs.push_back({subject.inputs[i].shape, -1, 1});
+  for (const std::size_t i : subject.by) inputs.push_back({subject.inputs[i].shape, -1, 1, Input::Kind::real, subject.inputs[i].dtype});
   return inputs;
 }
 
@@ -288,7 +293,7 @@ Subject mapped(const Subject& subject, const Mapping& mapping) {
   // vmap maps all tensors of an argument alike, so each operand is an argument, a vector of one tensor or none.
   constexpr std::size_t most = 8;
   using Arguments = std::array<Tensors, most>;
-  Subject result{{}, subject.inputs, subject.by};
+  Subject result{{}, subject.inputs, subject.by, subject.results};
   InAxes in{std::vector<MapAxis>(most, MapAxis(none))};
   for (std::size_t i = 0; i < subject.inputs.size(); ++i) {
     if (!mapping.maps(i)) continue;

@@ -18,6 +18,7 @@ struct Subject {
   Function f;
   std::vector<Input> inputs;
   std::vector<std::size_t> by;
+  std::vector<std::optional<DType>> results{};  // the dtypes of results that do not go with the operands
 };
 
 /// The case's function without those results that are not floats.
@@ -37,8 +38,8 @@ Tensors push_forward(const Subject& subject, const Tensors& x, const Tensors& ta
 
 /// Distinct numbers without a pattern. Other seeds give others.
 Tensors draw(const std::vector<Input>& inputs, DType dtype, unsigned seed = 0);
-/// Operands that go with tensors: cotangents or tangents of them.
-std::vector<Input> inputs_like(const Tensors& tensors);
+/// What goes with results, and with the operands that a subject is differentiated by: cotangents and tangents.
+std::vector<Input> inputs_like(const Tensors& results);
 std::vector<Input> inputs_by(const Subject& subject);
 
 enum class Layout { dense, transposed, spaced, backwards, repeated_first, repeated_last, repeated };

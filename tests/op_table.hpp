@@ -36,27 +36,7 @@ struct Input {
   double low = -2;
   double high = 2;
   Kind kind = Kind::real;
-};
-
-struct Case {
-  std::string label;  // letters, digits and '_'
-  std::vector<Input> inputs;
-  Function call;
-  Reference reference;
-  std::vector<Shape> results;
-  std::optional<DType> dtype{};      // of all results, where the row's rule does not hold
-  bool smooth = true;                // false: f64 is rounded inside, so that differences do not show the derivative
-  bool large = false;                // for kernels that work differently from some size on: too large for every check
-};
-
-/// Which exception a bad call deserves.
-enum class Fault { shape, axis, dtype, value, size };
-
-struct BadCall {
-  std::string label;
-  Tensors inputs;
-  Function call;
-  Fault fault;
+  std::optional<DType> dtype{};  // where the operand does not take every dtype
 };
 
 /// The dtype of results, from that of the real operands.
@@ -67,6 +47,28 @@ enum class Types {
   any,      // the same
   truth,    // bool
   made,     // there are no operands: every case says its own
+};
+
+struct Case {
+  std::string label;  // letters, digits and '_'
+  std::vector<Input> inputs;
+  Function call;
+  Reference reference;
+  std::vector<Shape> results;
+  std::optional<DType> dtype{};  // of all results, where the row's rule does not hold
+  bool smooth = true;            // false: differences do not show the derivative: values are rounded inside, or nan
+  bool large = false;            // for kernels that work differently from some size on: too large for every check
+  std::optional<Types> types{};  // in the place of the row's
+};
+
+/// Which exception a bad call deserves.
+enum class Fault { shape, axis, dtype, value, size };
+
+struct BadCall {
+  std::string label;
+  Tensors inputs;
+  Function call;
+  Fault fault;
 };
 
 struct Row {
@@ -107,5 +109,8 @@ std::vector<Row> comparison_rows();
 std::vector<Row> reduction_rows();
 std::vector<Row> structure_rows();
 std::vector<Row> product_rows();
+std::vector<Row> everyday_rows();
+std::vector<Row> statistics_rows();
+std::vector<Row> arrange_rows();
 
 }  // namespace op_table

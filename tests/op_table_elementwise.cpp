@@ -2,18 +2,14 @@
 #include <algorithm>
 #include <cmath>
 
-#include "tests/op_table.hpp"
+#include "tests/op_rows.hpp"
 
 namespace op_table {
-namespace {
-
-using Scalars = std::function<double(const double*)>;
 
 Reference by_position(const Scalars& f) {
   return [=](const ref::Arrays& x) { return ref::Arrays{ref::elementwise(x, f)}; };
 }
 
-/// The operands' errors that all operations of two tensors have.
 std::vector<BadCall> errors_of_two(const Function& call) {
   const auto [b, f, h] = axes();
   return {{"extents", {some({2, 3}), some({2})}, call, Fault::shape},
@@ -26,7 +22,8 @@ std::vector<BadCall> errors_of_two(const Function& call) {
           {"empty_right", {some({2}), Tensor()}, call, Fault::value}};
 }
 
-/// Ways to call an operation of two tensors. `left` and `right` say which numbers it takes.
+namespace {
+
 std::vector<Case> cases_of_two(const Input& left, const Input& right, const Function& call, const Scalars& f) {
   const auto [b, fe, h] = axes();
   const auto in = [](Input input, const Shape& shape) {
@@ -63,6 +60,8 @@ std::vector<Case> cases_of_two(const Input& left, const Input& right, const Func
   return cases;
 }
 
+}  // namespace
+
 Row row_of_two(const std::string& name, Types types, const Input& left, const Input& right,
                Tensor (*op)(const Tensor&, const Tensor&), const Scalars& f) {
   const Function call = [=](const Tensors& x) { return Tensors{op(x[0], x[1])}; };
@@ -74,7 +73,6 @@ Row row_of_two(const std::string& name, Types types, const Input& left, const In
           .scalar = f};
 }
 
-/// Ways to call an operation with tensors and numbers in it: by a function, by an operator.
 void add_ways(Row& row, const Input& input, std::initializer_list<std::pair<const char*, Tensor (*)(const Tensor&)>> ways,
               const std::vector<Scalars>& references) {
   std::size_t i = 0;
@@ -82,15 +80,11 @@ void add_ways(Row& row, const Input& input, std::initializer_list<std::pair<cons
     const Function call = [op](const Tensors& x) { return Tensors{op(x[0])}; };
     row.cases.push_back({label, {input}, call, by_position(references[std::min(i, references.size() - 1)]),
                          {input.shape}});
-    row.errors.push_back({std::string(label) + "_of_empty", {Tensor()}, call, Fault::value});
     ++i;
   }
+  row.errors.push_back({std::string(ways.begin()->first) + "_of_empty", {Tensor()},
+                        [op = ways.begin()->second](const Tensors& x) { return Tensors{op(x[0])}; }, Fault::value});
 }
-void add_operator(Row& row, const Input& left, const Input& right, Tensor (*op)(const Tensor&, const Tensor&)) {
-  row.cases.push_back({"operator", {left, right}, [op](const Tensors& x) { return Tensors{op(x[0], x[1])}; },
-                       by_position(row.scalar), {left.shape}});
-}
-
 Row row_of_one(const std::string& name, Types types, const Input& domain, Tensor (*op)(const Tensor&),
                const std::function<double(double)>& f) {
   const auto [b, fe, h] = axes();
@@ -107,6 +101,13 @@ Row row_of_one(const std::string& name, Types types, const Input& domain, Tensor
   row.cases.back().large = true;
   row.errors.push_back({"empty_tensor", {Tensor()}, call, Fault::value});
   return row;
+}
+
+namespace {
+
+void add_operator(Row& row, const Input& left, const Input& right, Tensor (*op)(const Tensor&, const Tensor&)) {
+  row.cases.push_back({"operator", {left, right}, [op](const Tensors& x) { return Tensors{op(x[0], x[1])}; },
+                       by_position(row.scalar), {left.shape}});
 }
 
 }  // namespace
@@ -231,9 +232,11 @@ std::vector<Row> elementwise_rows() {
   where_row.cases.push_back({"number_for_no", {truth({2, 3}), real({2, 3})},
                              [](const Tensors& x) { return Tensors{where(x[0], x[1], 3)}; },
                              by_position([](const double* x) { return x[0] != 0 ? x[1] : 3; }), {{2, 3}}});
+  where_row.cases.back().types = Types::numbers;
   where_row.cases.push_back({"number_for_yes", {truth({2, 3}), real({2, 3})},
                              [](const Tensors& x) { return Tensors{where(x[0], 3, x[1])}; },
                              by_position([](const double* x) { return x[0] != 0 ? 3 : x[1]; }), {{2, 3}}});
+  where_row.cases.back().types = Types::numbers;
   const Tensor condition = some({2}, DType::boolean);
   where_row.errors = {{"condition_of_numbers", {some({2}), some({2}), some({2})}, where_call, Fault::dtype},
                       {"extents", {condition, some({3}), some({})}, where_call, Fault::shape},
@@ -284,8 +287,10 @@ std::vector<Row> comparison_rows() {
     add_operator(row, matrix, matrix, relation.by_operator);
     add_ways(row, matrix, {{"number", relation.with_number}, {"operator_number", relation.operator_number}},
              {[=](const double* x) { return holds(x[0], 1) ? 1.0 : 0.0; }});
-    add_ways(row, matrix, {{"number_operator", relation.number_operator}},
-             {[=](const double* x) { return holds(1, x[0]) ? 1.0 : 0.0; }});
+    // The operator with the number on the left is another operation with the tensor there.
+    row.cases.push_back({"number_operator", {matrix},
+                         [op = relation.number_operator](const Tensors& x) { return Tensors{op(x[0])}; },
+                         by_position([=](const double* x) { return holds(1, x[0]) ? 1.0 : 0.0; }), {matrix.shape}});
     const Function call = [op = relation.call](const Tensors& x) { return Tensors{op(x[0], x[1])}; };
     row.cases.push_back({"equal_values", {Input{{6}, 0, 1}, Input{{6}, 0, 1}},
                          [=](const Tensors& x) { return call({x[0], x[0]}); },

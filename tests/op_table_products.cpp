@@ -123,7 +123,7 @@ ref::Array one_hot(const ref::Array& indices, std::int64_t classes) {
 
 Row cross_entropy_row() {
   const auto [b, f, h] = axes();
-  Row row{.name = "cross_entropy", .promotes = true};
+  Row row{.name = "cross_entropy"};
   const Function call = [](const Tensors& x) { return Tensors{cross_entropy(x[0], x[1])}; };
   const auto along = [](AxisRef axis) {
     return [=](const Tensors& x) { return Tensors{cross_entropy(x[0], x[1], axis)}; };
@@ -162,6 +162,16 @@ Row cross_entropy_row() {
                          return ref::Arrays{weighted(x[0], ref::permute(x[1], {1, 0}), 1)};
                        },
                        {{b(2)}}});
+  row.cases.push_back({"weights_stretch", {real({2, 3}), real({1, 3})}, call,
+                       [](const ref::Arrays& x) {
+                         return ref::Arrays{weighted(x[0], ref::broadcast_to(x[1], {2, 3}), 1)};
+                       },
+                       {{2}}});
+  row.cases.push_back({"classes_stretch", {real({2, 3}), index({1}, 3)}, call,
+                       [](const ref::Arrays& x) {
+                         return ref::Arrays{weighted(x[0], ref::broadcast_to(one_hot(x[1], 3), {2, 3}), 1)};
+                       },
+                       {{2}}});
   add_classes("classes", {3, 4}, call, 1, {3});
   add_classes("classes_vector", {4}, call, 0, {});
   add_classes("classes_first", {4, 2}, along(0), 0, {2});
@@ -174,9 +184,10 @@ Row cross_entropy_row() {
   const Tensor beyond = tensor<std::int64_t>({0, 3});
   const Tensor before = tensor<std::int64_t>({0, -1});
   row.errors = {{"label_extents", {some({2, 3}), some({2, 2})}, call, Fault::shape},
-                {"label_rows", {some({2, 3}), some({1, 3})}, call, Fault::shape},
+                {"more_label_rows", {some({1, 3}), some({2, 3})}, call, Fault::shape},
                 {"label_rank", {some({2, 3}), some({3})}, call, Fault::shape},
                 {"class_rows", {some({2, 3}), some({3}, DType::i64)}, call, Fault::shape},
+                {"more_class_rows", {some({1, 3}), some({2}, DType::i64)}, call, Fault::shape},
                 {"class_too_large", {some({2, 3}), beyond}, call, Fault::value},
                 {"class_negative", {some({2, 3}), before}, call, Fault::value},
                 {"bool_classes", {some({2, 3}), some({2}, DType::boolean)}, call, Fault::dtype},

@@ -1,19 +1,14 @@
 // Rows of the reductions and of softmax.
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
-#include "tests/op_table.hpp"
+#include "tests/op_rows.hpp"
 
 namespace op_table {
-namespace {
 
 using Positions = std::vector<std::size_t>;
-using Reduction = Tensor (*)(const Tensor&, const AxisList&, Keep);
-using Line = std::function<double(const std::vector<double>&)>;
 
-enum class OfNothing { defined, refused };
-
-/// A reduction along any number of axes.
 Row row_of_reduction(const std::string& name, Types types, Reduction op, const Line& f, OfNothing of_nothing) {
   const auto [b, fe, h] = axes();
   Row row{.name = name, .types = types};
@@ -53,7 +48,9 @@ Row row_of_reduction(const std::string& name, Types types, Reduction op, const L
   add_large("large_last", 1, {1}, {70});
   if (of_nothing == OfNothing::defined) {
     add_case("of_nothing", {3, 0}, 1, {1}, Keep::no, {3});
+    row.cases.back().smooth = std::isfinite(f({}));
     add_case("of_nothing_kept", {2, 0, 2}, 1, {1}, Keep::yes, {2, 1, 2});
+    row.cases.back().smooth = std::isfinite(f({}));
   } else {
     row.errors.push_back({"of_nothing", {some({3, 0})}, [=](const Tensors& x) { return Tensors{op(x[0], 1, Keep::no)}; },
                           Fault::value});
@@ -68,6 +65,8 @@ Row row_of_reduction(const std::string& name, Types types, Reduction op, const L
   add_error("empty_tensor", Tensor(), {}, Fault::value);
   return row;
 }
+
+namespace {
 
 /// An operation on every line along one axis.
 Row row_along(const std::string& name, Tensor (*op)(const Tensor&, AxisRef),
@@ -99,15 +98,15 @@ Row row_along(const std::string& name, Tensor (*op)(const Tensor&, AxisRef),
   return row;
 }
 
-Row row_of_max_with_indices() {
+}  // namespace
+
+Row row_with_indices(const std::string& name, ValuesAndIndices (*op)(const Tensor&, AxisRef, Keep), const Line& place) {
   const auto [b, fe, h] = axes();
-  Row row{.name = "max_with_indices", .types = Types::numbers};
-  const auto place = [](const std::vector<double>& line) {
-    return static_cast<double>(std::max_element(line.begin(), line.end()) - line.begin());
-  };
-  const auto call = [](AxisRef axis, Keep keep) {
+  Row row{.name = name, .types = Types::numbers};
+  const auto value = [=](const std::vector<double>& line) { return line[static_cast<std::size_t>(place(line))]; };
+  const auto call = [op](AxisRef axis, Keep keep) {
     return [=](const Tensors& x) {
-      const ValuesAndIndices found = max_with_indices(x[0], axis, keep);
+      const ValuesAndIndices found = op(x[0], axis, keep);
       return Tensors{found.values, found.indices};
     };
   };
@@ -115,7 +114,7 @@ Row row_of_max_with_indices() {
                             const Shape& result) {
     row.cases.push_back({label, {real(shape)}, call(axis, keep),
                          [=](const ref::Arrays& x) {
-                           return ref::Arrays{ref::reduce(x[0], {position}, keep == Keep::yes, ref::largest),
+                           return ref::Arrays{ref::reduce(x[0], {position}, keep == Keep::yes, value),
                                               ref::reduce(x[0], {position}, keep == Keep::yes, place)};
                          },
                          {result, result}});
@@ -137,8 +136,6 @@ Row row_of_max_with_indices() {
   return row;
 }
 
-}  // namespace
-
 std::vector<Row> reduction_rows() {
   const auto mean_of = [](const std::vector<double>& line) {
     return line.empty() ? std::numeric_limits<double>::quiet_NaN() : ref::sum(line) / static_cast<double>(line.size());
@@ -149,7 +146,9 @@ std::vector<Row> reduction_rows() {
                         row_of_reduction("logsumexp", Types::floats, &logsumexp, ref::logsumexp, OfNothing::defined),
                         row_along("softmax", &softmax, ref::softmax),
                         row_along("log_softmax", &log_softmax, ref::log_softmax),
-                        row_of_max_with_indices()};
+                        row_with_indices("max_with_indices", &max_with_indices, [](const std::vector<double>& line) {
+                          return static_cast<double>(std::max_element(line.begin(), line.end()) - line.begin());
+                        })};
   return rows;
 }
 

@@ -201,6 +201,27 @@ TEST(Pullback, OutlivesTheTransformsItWasMadeIn) {
   expect_transforms_work();
 }
 
+TEST(Pullback, ThatFailsHalfWayLeavesNoCotangentBehind) {
+  // The second result needs a value of a transform that has ended; the first does not.
+  const auto f = [](const Tensor& x) {
+    return [&x](const Tensor& y) {
+      const Tensor doubled = y * 2;
+      return std::pair(doubled, y * x);
+    };
+  };
+  using Back = decltype(vjp(f(Tensor()), Tensor()).second);
+  std::optional<Back> pullback;
+  grad([&](const Tensor& x) {
+    pullback.emplace(vjp(f(x), number(3)).second);
+    return x;
+  })(number(5));
+  EXPECT_EQ(value_of((*pullback)({number(1), Tensor()})), 2);
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_THROW((*pullback)({number(1), number(1)}), LevelError);
+    EXPECT_EQ(value_of((*pullback)({number(1), Tensor()})), 2);
+  }
+}
+
 TEST(Memory, IsGivenBackHoweverATransformIsUsed) {
   const Curved f;
   const auto run = [&] {

@@ -349,15 +349,20 @@ TEST(Print, InsideTransforms) {
     return sum(y);
   })(x);
   EXPECT_EQ(text, to_string(x));
-  vmap([&](const Tensor& y) {
-    text = to_string(y);
-    return y;
-  }, batch())(x);
+  vmap(
+      [&](const Tensor& y) {
+        text = to_string(y);
+        return y;
+      },
+      batch())(x);
   EXPECT_EQ(text, "f32 [feature 2] of each example in 3\n[[1, 2],\n [3, 4],\n [5, 6]]");
-  vmap(vmap([&](const Tensor& y) {
-    text = to_string(y);
-    return y;
-  }, feature()), batch())(x);
+  vmap(vmap(
+           [&](const Tensor& y) {
+             text = to_string(y);
+             return y;
+           },
+           feature()),
+       batch())(x);
   EXPECT_EQ(text, "f32 [] of each example in 3 x 2\n[[1, 2],\n [3, 4],\n [5, 6]]");
 }
 

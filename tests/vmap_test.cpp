@@ -1,5 +1,5 @@
-// vmap: what is mapped, where the batch goes, which functions, arguments and results it takes, and batches of none and of
-// one.
+// vmap: what is mapped, where the batch goes, which functions, arguments and results it takes, and batches of none and
+// of one.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -180,11 +180,10 @@ TEST(Batch, TheFunctionRunsOnce) {
   int calls = 0;
   vmap([&](const Tensor& y) {
     ++calls;
-    return vmap(
-        [&](const Tensor& z) {
-          ++calls;
-          return z;
-        })(y);
+    return vmap([&](const Tensor& z) {
+      ++calls;
+      return z;
+    })(y);
   })(ones({100, 50}));
   EXPECT_EQ(calls, 2);
 }
@@ -221,8 +220,8 @@ TEST(Functions, OfEveryKind) {
   EXPECT_TRUE(array_equal(mapped(x + 0), expected)) << "temporaries are arguments, and it is called again";
   const auto maker = [factor = std::make_unique<float>(2.0f)](const Tensor& y) { return *factor * y; };
   EXPECT_TRUE(array_equal(vmap(std::cref(maker))(x), expected));
-  EXPECT_TRUE(array_equal(vmap([factor = std::make_unique<float>(2.0f)](const Tensor& y) { return *factor * y; })(x),
-                          expected))
+  EXPECT_TRUE(
+      array_equal(vmap([factor = std::make_unique<float>(2.0f)](const Tensor& y) { return *factor * y; })(x), expected))
       << "a capture that only moves";
   auto counter = vmap([calls = 0](const Tensor& y) mutable { return y * ++calls; });
   EXPECT_EQ(values(counter(x)), (Floats{0, 1, 2}));
@@ -237,7 +236,7 @@ TEST(Functions, ArgumentsThatAreNoTensorsPassThrough) {
   };
   EXPECT_EQ(values(vmap(f)(counted({3}), 3, std::string("hello"), 0.5, std::optional<int>())), (Floats{0, 1.5, 3}));
   EXPECT_EQ(values(vmap(f, in_axes(0, none, none, none, none))(counted({3}), 2, std::string("hello"), 0.5,
-                                                              std::optional<int>())),
+                                                               std::optional<int>())),
             (Floats{0, 1, 2}));
   // An argument's own object is left alone.
   Tensor x = counted({3, 2});

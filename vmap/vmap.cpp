@@ -268,6 +268,11 @@ void ChunkJoiner::finish(const Leaves& results) {
 
 namespace tlaloc::inline v0 {
 
+AxisSize axis_size(std::int64_t extent) {
+  if (extent < 0) throw ValueError("axis_size: " + std::to_string(extent) + " examples; there are none or some");
+  return {extent};
+}
+
 ChunkSize chunk_size(std::int64_t count) {
   if (count < 1)
     throw ValueError("chunk_size: " + std::to_string(count) + " at a time; at least one is computed at once");

@@ -84,6 +84,15 @@ consteval std::size_t argument_index() {
   return static_cast<std::size_t>(I < 0 ? I + static_cast<int>(Count) : I);
 }
 
+template <std::size_t... Selected>
+consteval bool are_distinct() {
+  constexpr std::size_t list[] = {Selected..., sizeof...(Selected)};
+  for (std::size_t k = 0; k < sizeof...(Selected); ++k)
+    for (std::size_t j = 0; j < k; ++j)
+      if (list[j] == list[k]) return false;
+  return true;
+}
+
 /// The place of `index` in the list, or the list's size.
 template <std::size_t Index, std::size_t... Selected>
 consteval std::size_t place_of() {
@@ -154,6 +163,7 @@ auto unwrapped(std::tuple<T...>&& values) {
 
 template <bool WithValue, std::size_t... Selected, class F, class... Args>
 auto run_grad(std::index_sequence<Selected...> selection, F& f, std::tuple<Args...> args) {
+  static_assert(are_distinct<Selected...>(), "argnums: an argument is asked for twice");
   std::tuple<std::decay_t<std::tuple_element_t<Selected, std::tuple<Args...>>>...> selected(
       std::get<Selected>(args)...);
   auto gradients = selected;

@@ -1,7 +1,7 @@
 // Taking elements at positions that a tensor holds, and adding to them.
 //
-// Indices are i32 or i64 tensors, counted from 0. One below 0 or beyond the axis is a ValueError that says which, and at
-// which position it stands: unlike the number that select() takes, an index in a tensor does not count from the end.
+// Indices are i32 or i64 tensors, counted from 0. One below 0 or beyond the axis is a ValueError that says which, and
+// at which position it stands: unlike the number that select() takes, an index in a tensor does not count from the end.
 // Other dtypes are a DTypeError.
 //
 // Derivatives are in the values, to every order; elements taken several times collect all their cotangents. Inside vmap
@@ -18,9 +18,9 @@ namespace tlaloc::inline v0 {
 ///     take(table [vocab 100, feature 8], words [batch 16, time 10], vocab)   // [batch 16, time 10, feature 8]
 TLALOC_API Tensor take(const Tensor& x, const Tensor& indices, AxisRef axis);
 
-/// Along an axis, the elements at the indices of the same row: result[i, k] = x[i, indices[i, k]]. The axis has the extent
-/// that it has in `indices`. All other axes align as in elementwise operations; by name, the axis in `indices` is the one
-/// called as in x or, if there is none, the only one that x lacks.
+/// Along an axis, the elements at the indices of the same row: result[i, k] = x[i, indices[i, k]]. The axis has the
+/// extent that it has in `indices`. All other axes align as in elementwise operations; by name, the axis in `indices`
+/// is the one called as in x or, if there is none, the only one that x lacks.
 ///     take_along_axis(x, argsort(x, klass), klass)                                 // sort(x, klass)
 ///     take_along_axis(x [batch 16, klass 3], best [batch 16, pick 1], klass)       // [batch 16, pick 1]
 TLALOC_API Tensor take_along_axis(const Tensor& x, const Tensor& indices, AxisRef axis);

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <limits>
 #include <span>
 #include <string>
 
@@ -58,7 +59,8 @@ constexpr Dim Axis::operator()(I extent) const {
 /// An axis said by name or by number; negative numbers count from the last axis.
 class AxisRef {
  public:
-  constexpr AxisRef(Axis axis) : axis_(axis), number_(0) {}
+  /// Axis::none is no axis of any tensor.
+  constexpr AxisRef(Axis axis) : axis_(axis), number_(axis.named() ? 0 : std::numeric_limits<std::int64_t>::min()) {}
   template <integer I>
   constexpr AxisRef(I number) : number_(static_cast<std::int64_t>(number)) {}
 

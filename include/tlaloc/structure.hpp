@@ -10,7 +10,10 @@
 #include <span>
 #include <vector>
 
+#include <tlaloc/dtype.hpp>
 #include <tlaloc/export.hpp>
+#include <tlaloc/reduce.hpp>
+#include <tlaloc/scalar.hpp>
 #include <tlaloc/shape.hpp>
 #include <tlaloc/tensor.hpp>
 
@@ -25,6 +28,14 @@ inline Tensor permute(const Tensor& x, std::initializer_list<AxisRef> order) {
   return permute(x, std::span(order.begin(), order.size()));
 }
 TLALOC_API Tensor transpose(const Tensor& x);
+/// x with two axes exchanged; with one axis at place `to`, the others in their order.
+TLALOC_API Tensor swap_axes(const Tensor& x, AxisRef a, AxisRef b);
+TLALOC_API Tensor move_axis(const Tensor& x, AxisRef axis, int to);
+/// All elements along one axis, unnamed unless a name is given.
+TLALOC_API Tensor flatten(const Tensor& x, Axis name = Axis::none);
+
+/// `count` copies of x one after the other along an axis. ValueError when `count` is negative.
+TLALOC_API Tensor tile(const Tensor& x, AxisRef axis, std::int64_t count);
 
 /// x repeated to `shape`. A fully named x goes to a fully named shape by name; otherwise axes align from the right and
 /// an extent of 1 stretches.
@@ -55,6 +66,33 @@ TLALOC_API Tensor slice(const Tensor& x, AxisRef axis, std::int64_t start, std::
                         std::int64_t step = 1);
 /// The part at one position of an axis, which goes away. ValueError when there is no such position.
 TLALOC_API Tensor select(const Tensor& x, AxisRef axis, std::int64_t index);
+/// x cut along an axis: into `count` equal parts, or into parts of these extents. ShapeError when they do not make up the
+/// axis.
+TLALOC_API std::vector<Tensor> split(const Tensor& x, AxisRef axis, std::int64_t count);
+TLALOC_API std::vector<Tensor> split(const Tensor& x, AxisRef axis, std::span<const std::int64_t> extents);
+inline std::vector<Tensor> split(const Tensor& x, AxisRef axis, std::initializer_list<std::int64_t> extents) {
+  return split(x, axis, std::span(extents.begin(), extents.size()));
+}
+
+/// The elements in the opposite order along axes (all, unless some are given).
+TLALOC_API Tensor flip(const Tensor& x, const AxisList& axes = {});
+/// The elements `shift` places further on along an axis; those that leave at the end come in at the front. A negative
+/// shift goes the other way.
+TLALOC_API Tensor roll(const Tensor& x, AxisRef axis, std::int64_t shift);
+/// x with `before` and `after` more elements along an axis, which hold `value`. The dtype stays: DTypeError for a
+/// floating-point value around other types; ValueError for a negative number of elements.
+TLALOC_API Tensor pad(const Tensor& x, AxisRef axis, std::int64_t before, std::int64_t after, Scalar value = 0);
+
+/// The last two axes as matrices, [rows, columns]: the part on and below a diagonal, on and above it, with zeros
+/// elsewhere. Diagonal k is k columns to the right of the main one.
+TLALOC_API Tensor tril(const Tensor& x, std::int64_t diagonal = 0);
+TLALOC_API Tensor triu(const Tensor& x, std::int64_t diagonal = 0);
+/// A diagonal of the last two axes, along one axis in their place. It is unnamed unless a name is given.
+TLALOC_API Tensor diagonal(const Tensor& x, std::int64_t offset = 0, Axis name = Axis::none);
+
+/// 1 at the place of each class index, 0 elsewhere, along a new last axis `classes`: one_hot(y [batch 8], klass(3)) is
+/// [batch 8, klass 3]. The indices are integers; ValueError for one outside [0, extent). No derivative.
+TLALOC_API Tensor one_hot(const Tensor& labels, Dim classes, DType dtype = DType::f32);
 
 /// The same elements with other names: one axis a dimension, Axis::none to drop a name.
 TLALOC_API Tensor rename(const Tensor& x, std::initializer_list<Axis> axes);

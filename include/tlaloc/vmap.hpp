@@ -6,7 +6,7 @@
 //     vmap(f, in_axes(0, none, 1))(x, w, z)              // x over axis 0, z over axis 1, w shared
 //     vmap(f, in_axes(-1), out_axes(1))(x)               // the batch is axis 1 of the result
 //     vmap(f, batch, in_axes(0))(x)                      // by number, and called `batch`
-//     vmap(f, axis_size(5))(w)                           // nothing mapped: five times the same
+//     vmap(f, in_axes(none), axis_size(5))(w)            // nothing mapped: five times the same
 //     vmap(f, batch, chunk_size(64))(x)                  // 64 examples at a time: the same result in less memory
 //
 // Inside, the mapped axis is hidden: the function is written for one example. Each operation runs once for all of them. A value
@@ -77,7 +77,8 @@ template <std::convertible_to<MapAxis>... Entries>
 OutAxes out_axes(Entries... entries) {
   return {{MapAxis(entries)...}};
 }
-inline AxisSize axis_size(std::int64_t extent) { return {extent}; }
+/// Throws ValueError when it is negative.
+TLALOC_API AxisSize axis_size(std::int64_t extent);
 
 /// How many examples of a vmap, or rows or columns of a Jacobian, are computed at once.
 struct ChunkSize {

@@ -13,7 +13,9 @@ namespace {
 /// Elements moved by one thread before sharing the work is worth waking another.
 constexpr std::int64_t grain = 16384;
 
-std::int64_t grain_of(std::int64_t elements_each) { return std::max<std::int64_t>(1, grain / std::max<std::int64_t>(1, elements_each)); }
+std::int64_t grain_of(std::int64_t elements_each) {
+  return std::max<std::int64_t>(1, grain / std::max<std::int64_t>(1, elements_each));
+}
 
 /// copy(from, to) for every pair of runs, each numbered among all runs of the tables, or of the result.
 template <class Index, class Copy>

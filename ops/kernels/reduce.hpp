@@ -1,4 +1,4 @@
-// Reductions of one axis, or of neighbouring axes seen as one: sum, max, min and logsumexp.
+// Reductions of one axis, or of neighbouring axes seen as one: sum, prod, max, min and logsumexp.
 //
 // Inputs are dense and seen as [outer, count, inner], row-major; outputs are dense, [outer, inner], and overlap no
 // input. Any extent may be 0. Each result depends on its own `count` entries alone, whatever the other extents and
@@ -15,6 +15,13 @@ void sum(const double* in, double* out, std::int64_t outer, std::int64_t count, 
 void sum(const std::int64_t* in, std::int64_t* out, std::int64_t outer, std::int64_t count, std::int64_t inner);
 void sum(const std::int32_t* in, std::int64_t* out, std::int64_t outer, std::int64_t count, std::int64_t inner);
 void sum(const bool* in, std::int64_t* out, std::int64_t outer, std::int64_t count, std::int64_t inner);
+
+/// Integers wrap around.
+void prod(const float* in, float* out, std::int64_t outer, std::int64_t count, std::int64_t inner);
+void prod(const double* in, double* out, std::int64_t outer, std::int64_t count, std::int64_t inner);
+void prod(const std::int64_t* in, std::int64_t* out, std::int64_t outer, std::int64_t count, std::int64_t inner);
+void prod(const std::int32_t* in, std::int64_t* out, std::int64_t outer, std::int64_t count, std::int64_t inner);
+void prod(const bool* in, std::int64_t* out, std::int64_t outer, std::int64_t count, std::int64_t inner);
 
 /// nan if any entry is nan. Of zeros that differ in sign, either. count >= 1. T is float, double, int32_t or int64_t.
 template <class T>

@@ -22,8 +22,9 @@ struct Bundle {
   bool neighbours;  // in memory: the lanes' elements are one piece
 
   Lanes<T> load(const T* from, std::int64_t offset) const {
-    if (neighbours) return lanes == width ? Lanes<T>::load(from + start[0] + offset)
-                                          : Lanes<T>::load(from + start[0] + offset, lanes);
+    if (neighbours)
+      return lanes == width ? Lanes<T>::load(from + start[0] + offset)
+                            : Lanes<T>::load(from + start[0] + offset, lanes);
     T values[std::size_t{width}] = {};
     for (int l = 0; l < lanes; ++l) values[l] = from[start[l] + offset];
     return Lanes<T>::load(values);

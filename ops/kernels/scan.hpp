@@ -23,8 +23,8 @@ void cumprod(const T* x, T* y, const ScanSizes& sizes);
 template <class T>
 void logcumsumexp(const T* x, T* y, const ScanSizes& sizes);
 
-/// In running order h[0] = b[0], h[k] = a[k] h[k-1] + b[k]; or h[k] = a[k-1] h[k-1] + b[k] if `delayed`. Where h[k-1] is 0 its
-/// product is 0, whatever the factor. T is float or double.
+/// In running order h[0] = b[0], h[k] = a[k] h[k-1] + b[k]; or h[k] = a[k-1] h[k-1] + b[k] if `delayed`. Where h[k-1]
+/// is 0 its product is 0, whatever the factor. T is float or double.
 template <class T>
 void recurrence(const T* a, const T* b, T* h, bool delayed, const ScanSizes& sizes);
 

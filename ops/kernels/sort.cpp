@@ -1,5 +1,5 @@
-// Elements become unsigned keys of the same order. A key together with its position is unlike all others, so any sorting
-// is stable; where both fit one word, words are sorted, otherwise positions are, by the keys they point at.
+// Elements become unsigned keys of the same order. A key together with its position is unlike all others, so any
+// sorting is stable; where both fit one word, words are sorted, otherwise positions are, by the keys they point at.
 #include "ops/kernels/sort.hpp"
 
 #include <algorithm>
