@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include <tlaloc/error.hpp>
 #include <tlaloc/reduce.hpp>
 #include <tlaloc/shape.hpp>
 #include <tlaloc/tensor.hpp>
@@ -53,6 +54,17 @@ AxisSet resolve_axes(std::string_view op, const Tensor& x, const AxisList& axes)
 
 /// Throws AxisError when a result that is made of x would have one name twice.
 void check_names(std::string_view op, const Tensor& x, const Shape& result);
+
+/// Runs a dispatch whose kernel may refuse values. The kernel may see the hidden axes of enclosing vmaps, so the operands,
+/// as the caller sees them, and the fix are added to its message here.
+template <class F>
+Tensor with_operands_described(std::span<const Tensor* const> in, std::string_view fix, F&& run) {
+  try {
+    return run();
+  } catch (const ValueError& error) {
+    throw ValueError(error.what() + got(in) + "; " + std::string(fix));
+  }
+}
 
 /// A visible shape as a value.
 inline Shape shape_of(const Tensor& x) { return Shape(core::visible_dims(x)); }

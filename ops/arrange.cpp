@@ -129,7 +129,7 @@ Tensor OneHot::eval(const Tensor& x) const {
     for (std::int64_t i = 0; i < core::physical_shape(x)->size; ++i) {
       if (index[i] < 0 || index[i] >= classes.extent())
         throw ValueError("one_hot: the class index " + std::to_string(index[i]) + " is not in [0, " +
-                         std::to_string(classes.extent()) + ")" + got(x) + "; number the classes from 0");
+                         std::to_string(classes.extent()) + ")");
       std::memcpy(to + static_cast<std::size_t>(index[i]) * element, core::object_of(one)->data, element);
       to += static_cast<std::size_t>(classes.extent()) * element;
     }
@@ -294,7 +294,9 @@ Tensor one_hot(const Tensor& labels, Dim classes, DType dtype) {
   ops::check_names(
       "one_hot", labels,
       ops::with_axes(ops::shape_of(labels), ops::AxisSet::single(core::visible_rank(labels)), Shape{classes}));
-  return core::dispatch(ops::OneHot(classes, dtype), indices);
+  const Tensor* const in[] = {&labels};
+  return ops::with_operands_described(in, "number the classes from 0",
+                                      [&] { return core::dispatch(ops::OneHot(classes, dtype), indices); });
 }
 
 }  // namespace tlaloc::inline v0

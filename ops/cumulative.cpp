@@ -146,28 +146,24 @@ namespace tlaloc::inline v0 {
 namespace {
 
 template <class Op>
-Tensor running(const Tensor& x, AxisRef axis, Reverse reverse) {
-  return core::dispatch(Op(ops::Run{ops::resolve_axis(Op::info.name, x, axis), reverse == Reverse::yes}), x);
-}
-
-/// As sums and products take it: integers as i64.
-Tensor as_term(std::string_view op, const Tensor& x) {
-  ops::require_defined(op, x);
-  return is_float(core::object_of(x)->dtype) ? x : ops::as_dtype(x, DType::i64);
+Tensor running(const Tensor& x, DType of_integers, AxisRef axis, Reverse reverse) {
+  ops::require_defined(Op::info.name, x);
+  const ops::Run run{ops::resolve_axis(Op::info.name, x, axis), reverse == Reverse::yes};
+  return core::dispatch(Op(run), is_float(core::object_of(x)->dtype) ? x : ops::as_dtype(x, of_integers));
 }
 
 }  // namespace
 
 Tensor cumsum(const Tensor& x, AxisRef axis, Reverse reverse) {
-  return running<ops::CumSum>(as_term("cumsum", x), axis, reverse);
+  return running<ops::CumSum>(x, DType::i64, axis, reverse);
 }
 
 Tensor cumprod(const Tensor& x, AxisRef axis, Reverse reverse) {
-  return running<ops::CumProd>(as_term("cumprod", x), axis, reverse);
+  return running<ops::CumProd>(x, DType::i64, axis, reverse);
 }
 
 Tensor logcumsumexp(const Tensor& x, AxisRef axis, Reverse reverse) {
-  return running<ops::LogCumSumExp>(ops::as_float("logcumsumexp", x), axis, reverse);
+  return running<ops::LogCumSumExp>(x, DType::f32, axis, reverse);
 }
 
 }  // namespace tlaloc::inline v0

@@ -31,7 +31,7 @@ struct CumSum : Linear<CumSum> {
 /// Inputs: a and b. h[k] = a[k] h[k-1] + b[k] in running order, or a[k-1] h[k-1] + b[k] when the factors are delayed.
 /// Such recurrences carry tangents and cotangents: where h[k-1] is 0 it asks for nothing, whatever the factor.
 struct Recurrence : BroadcastBatching<Recurrence> {
-  static constexpr OpInfo info{.name = "recurrence", .inputs = 2};
+  static constexpr OpInfo info{.name = "cumprod", .inputs = 2};
   static constexpr std::array needs{input(0) | output(), input(0)};
   Run run;
   bool delayed;

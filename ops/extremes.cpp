@@ -12,20 +12,18 @@ namespace tlaloc::inline v0::ops {
 
 struct Largest {
   static constexpr std::string_view what = "the largest of no elements";
+  static constexpr std::string_view name = "maximum";
   static void values(auto... to_kernel) { kernels::max(to_kernel...); }
   static void with_indices(auto... to_kernel) { kernels::max_with_indices(to_kernel...); }
 };
 struct Smallest {
   static constexpr std::string_view what = "the smallest of no elements";
+  static constexpr std::string_view name = "minimum";
   static void values(auto... to_kernel) { kernels::min(to_kernel...); }
   static void with_indices(auto... to_kernel) { kernels::min_with_indices(to_kernel...); }
 };
 
 namespace {
-
-Tensor make_reduced(const Tensor& x, AxisSet axes, DType dtype) {
-  return core::make_dense(without_axes(core::physical_shape(x)->shape, axes), dtype);
-}
 
 /// How much of each entry's tangent reaches the result y.
 Tensor share(const Reduced& over, const Tensor& x, const Tensor& y) {
@@ -33,11 +31,12 @@ Tensor share(const Reduced& over, const Tensor& x, const Tensor& y) {
   return divide(chosen, over.expand(over.sum(chosen)));
 }
 
-void refuse_empty(std::string_view op, std::string_view what, const Tensor& x, const Reduced& over) {
+template <class Which>
+void refuse_empty(std::string_view op, const Tensor& x, const Reduced& over) {
   for (const Dim dim : over.removed)
     if (dim.extent() == 0)
-      throw ValueError(std::string(op) + ": " + std::string(what) + got(x) +
-                       "; an axis of extent 0 has no such element");
+      throw ValueError(std::string(op) + ": " + std::string(Which::what) + got(x) + "; an axis of extent 0 has no " +
+                       std::string(Which::name));
 }
 
 template <class Which>
@@ -45,7 +44,7 @@ Tensor extreme(const Tensor& x, const AxisList& axes, Keep keep) {
   constexpr std::string_view op = Extreme<Which>::info.name;
   const Tensor numbers = as_number(op, x);
   const Reduced over = reduced(op, numbers, axes);
-  refuse_empty(op, Which::what, x, over);
+  refuse_empty<Which>(op, x, over);
   return kept(core::dispatch(Extreme<Which>(over), numbers), over, keep);
 }
 
@@ -53,7 +52,7 @@ template <class Which>
 ValuesAndIndices extreme_with_indices(std::string_view op, const Tensor& x, AxisRef axis, Keep keep) {
   const Tensor numbers = as_number(op, x);
   const Reduced over = reduced(op, numbers, AxisList(axis));
-  refuse_empty(op, Which::what, x, over);
+  refuse_empty<Which>(op, x, over);
   const auto [values, indices] = core::dispatch(ExtremeWithIndices<Which>(over), numbers);
   return {kept(values, over, keep), kept(indices, over, keep)};
 }

@@ -200,8 +200,9 @@ Tensor ScatterAdd::eval(const Tensor& table, const Tensor& updates, const Tensor
   const kernels::PickSizes sizes = sizes_of(places, shape->shape, core::physical_shape(indices)->shape);
   Tensor out = core::make_dense(core::ShapeRef::share(shape), dtype);
   with_indices(places, table, indices, [&](const auto* values, std::int64_t index_count) {
-    core::Strides strides;
-    kernels::copy(Extents(shape->shape), operand_of(table, strides), core::object_of(out)->data);
+    const core::Strides strides = core::strides_of(table);
+    const kernels::Operand whole{core::object_of(table)->data, static_cast<std::int64_t>(size_of(dtype)), strides.of};
+    kernels::copy(Extents(shape->shape), whole, core::object_of(out)->data);
     with_type<Domain::numbers>(dtype, [&]<class T>() {
       kernels::scatter_add(core::elements<const T>(added), values, index_count, core::elements<T>(out), sizes);
     });

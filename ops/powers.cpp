@@ -11,10 +11,10 @@
 namespace tlaloc::inline v0::ops {
 namespace {
 
-[[noreturn]] void refuse_exponent(std::int64_t exponent, const Tensor& x) {
-  throw ValueError("power: the exponent " + std::to_string(exponent) + " of integers is negative" + got(x) +
-                   "; cast one of the two to f32 for a power that is no integer");
+[[noreturn]] void refuse_exponent(std::int64_t exponent) {
+  throw ValueError("power: the exponent " + std::to_string(exponent) + " of integers is negative");
 }
+constexpr std::string_view fix = "cast one of the two to f32 for a power that is no integer";
 
 }  // namespace
 
@@ -25,7 +25,7 @@ Tensor Power::eval(const Tensor& x, const Tensor& exponent) const {
     with_type<Domain::numbers>(dtype, [&]<class T>() {
       const T* const values = core::elements<const T>(dense);
       const T least = *std::min_element(values, values + core::physical_shape(dense)->size);
-      if (least < 0) refuse_exponent(static_cast<std::int64_t>(least), x);
+      if (least < 0) refuse_exponent(static_cast<std::int64_t>(least));
     });
   }
   return Family::eval(x, exponent);
@@ -35,13 +35,20 @@ Tensor Power::eval(const Tensor& x, const Tensor& exponent) const {
 
 namespace tlaloc::inline v0 {
 
-Tensor power(const Tensor& x, const Tensor& exponent) { return ops::binary<ops::Power>(x, exponent); }
+Tensor power(const Tensor& x, const Tensor& exponent) {
+  const Tensor* const in[] = {&x, &exponent};
+  ops::require_defined("power", in);
+  return ops::with_operands_described(in, ops::fix, [&] { return ops::binary<ops::Power>(x, exponent); });
+}
 
 Tensor power(const Tensor& x, Scalar exponent) {
   ops::require_defined("power", x);
   const DType dtype = ops::promote(core::object_of(x)->dtype, exponent);
-  if (!is_float(dtype) && exponent.whole() < 0) ops::refuse_exponent(exponent.whole(), x);
-  return core::dispatch(ops::PowerOfNumber(ops::Number(exponent, dtype)), ops::as_dtype(x, dtype));
+  const Tensor* const in[] = {&x};
+  return ops::with_operands_described(in, ops::fix, [&] {
+    if (!is_float(dtype) && exponent.whole() < 0) ops::refuse_exponent(exponent.whole());
+    return core::dispatch(ops::PowerOfNumber(ops::Number(exponent, dtype)), ops::as_dtype(x, dtype));
+  });
 }
 
 Tensor power(Scalar x, const Tensor& exponent) {

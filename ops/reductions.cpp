@@ -1,8 +1,6 @@
 #include "ops/reductions.hpp"
 
-#include <tlaloc/create.hpp>
 #include <tlaloc/elementwise.hpp>
-#include <tlaloc/structure.hpp>
 
 #include "ops/align.hpp"
 #include "ops/arithmetic.hpp"
@@ -15,29 +13,6 @@ namespace tlaloc::inline v0::ops {
 namespace {
 
 DType dtype_of_tensor(const Tensor& x) { return core::object_of(x)->dtype; }
-
-Tensor make_reduced(const Tensor& x, AxisSet axes, DType dtype) {
-  return core::make_dense(without_axes(core::physical_shape(x)->shape, axes), dtype);
-}
-
-/// A kernel for all dtypes that makes i64 of integers and bools.
-template <class Kernel>
-Tensor accumulated(const Reduced& over, const Tensor& x, Kernel kernel) {
-  const Sandwich in(x, over.axes);
-  const DType dtype = dtype_of_tensor(x);
-  Tensor out = make_reduced(x, over.axes, is_float(dtype) ? dtype : DType::i64);
-  const auto run = [&]<class From, class To>() {
-    kernel(core::elements<const From>(in.dense), core::elements<To>(out), in.outer, in.count, in.inner);
-  };
-  switch (dtype) {
-    case DType::boolean: run.template operator()<bool, std::int64_t>(); break;
-    case DType::i32: run.template operator()<std::int32_t, std::int64_t>(); break;
-    case DType::i64: run.template operator()<std::int64_t, std::int64_t>(); break;
-    case DType::f32: run.template operator()<float, float>(); break;
-    case DType::f64: run.template operator()<double, double>(); break;
-  }
-  return out;
-}
 
 }  // namespace
 
@@ -55,34 +30,6 @@ Tensor kept(const Tensor& y, const Reduced& over, Keep keep) {
   Shape ones;
   for (const Dim dim : over.removed) ones.push_back(Dim(dim.axis(), 1));
   return core::dispatch(Expand(over.axes, ones), y);
-}
-
-Tensor Sum::eval(const Tensor& x) const {
-  if (over.axes.empty() && is_float(dtype_of_tensor(x))) return x;
-  return accumulated(over, x, [](auto... to_kernel) { kernels::sum(to_kernel...); });
-}
-
-Tensor Prod::eval(const Tensor& x) const {
-  return accumulated(over, x, [](auto... to_kernel) { kernels::prod(to_kernel...); });
-}
-
-Tensor Prod::expand(const Tensor& x) const {
-  if (over.removed.size() == 0) return full(without_axes(shape_of(x), over.axes), 1, dtype_of_tensor(x));
-  Tensor y = x;
-  for (int axis = 0; axis < core::visible_rank(x); ++axis) {
-    if (!over.axes.contains(axis)) continue;
-    const auto part = [&](std::int64_t start, std::int64_t count) { return slice(y, axis, start, start + count); };
-    Tensor rest;
-    for (std::int64_t count = y.extent(axis); count > 1; count /= 2) {
-      if (count % 2 != 0) {
-        const Tensor last = part(count - 1, 1);
-        rest = rest.defined() ? multiply(rest, last) : last;
-      }
-      y = multiply(part(0, count / 2), part(count / 2, count / 2));
-    }
-    if (rest.defined()) y = multiply(y, rest);
-  }
-  return reshape(y, without_axes(shape_of(y), over.axes));
 }
 
 Tensor LogSumExp::eval(const Tensor& x) const {
@@ -179,22 +126,6 @@ Tensor LogSoftmaxProduct::expand(const Tensor& y, const Tensor& ct) const {
 }  // namespace tlaloc::inline v0::ops
 
 namespace tlaloc::inline v0 {
-
-Tensor sum(const Tensor& x, const AxisList& axes, Keep keep) {
-  const ops::Reduced over = ops::reduced("sum", x, axes);
-  return ops::kept(over.sum(x), over, keep);
-}
-
-Tensor prod(const Tensor& x, const AxisList& axes, Keep keep) {
-  const ops::Reduced over = ops::reduced("prod", x, axes);
-  return ops::kept(core::dispatch(ops::Prod(over), x), over, keep);
-}
-
-Tensor mean(const Tensor& x, const AxisList& axes, Keep keep) {
-  const Tensor numbers = ops::as_float("mean", x);
-  const ops::Reduced over = ops::reduced("mean", numbers, axes);
-  return divide(ops::kept(over.sum(numbers), over, keep), static_cast<double>(over.removed.size()));
-}
 
 Tensor logsumexp(const Tensor& x, const AxisList& axes, Keep keep) {
   const Tensor numbers = ops::as_float("logsumexp", x);

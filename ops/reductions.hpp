@@ -42,16 +42,18 @@ struct Sum : Linear<Sum> {
   Sum batched(std::int64_t) const { return Sum(over.shifted()); }
 };
 
-/// Differentiated as products of halves, which is exact with zeros among the factors. Integers and bools are multiplied as
-/// i64.
+/// Differentiated as a tree of products of two, which is exact with zeros among the factors, to every order. Integers and
+/// bools are multiplied as i64.
 struct Prod : BroadcastBatching<Prod> {
   static constexpr OpInfo info{.name = "prod"};
+  static constexpr std::array needs{input(0)};
   Reduced over;
 
   explicit Prod(const Reduced& reduced) : over(reduced) {}
 
   Tensor eval(const Tensor& x) const;
-  Tensor expand(const Tensor& x) const;
+  void vjp(core::VjpCall& call) const;
+  void jvp(core::JvpCall& call) const;
   Prod batched(std::int64_t) const { return Prod(over.shifted()); }
 };
 

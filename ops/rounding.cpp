@@ -17,10 +17,7 @@ Tensor FloorDivide::eval(const Tensor& a, const Tensor& b) const {
     with_type<Domain::numbers>(dtype, [&]<class T>() {
       const T* const values = core::elements<const T>(dense);
       const T* const end = values + core::physical_shape(dense)->size;
-      const Tensor* const in[] = {&a, &b};
-      if (std::find(values, end, T{0}) != end)
-        throw ValueError("floor_divide: integers divided by 0" + got(in) +
-                         "; put another divisor in its place with where(), or divide floats");
+      if (std::find(values, end, T{0}) != end) throw ValueError("floor_divide: integers divided by 0");
     });
   }
   return Family::eval(a, b);
@@ -51,7 +48,12 @@ Tensor floor(const Tensor& x) { return ops::rounded<ops::Floor>(x); }
 Tensor ceil(const Tensor& x) { return ops::rounded<ops::Ceil>(x); }
 Tensor round(const Tensor& x) { return ops::rounded<ops::Round>(x); }
 
-Tensor floor_divide(const Tensor& a, const Tensor& b) { return ops::binary<ops::FloorDivide>(a, b); }
+Tensor floor_divide(const Tensor& a, const Tensor& b) {
+  const Tensor* const in[] = {&a, &b};
+  ops::require_defined("floor_divide", in);
+  return ops::with_operands_described(in, "put another divisor in its place with where(), or divide floats",
+                                      [&] { return ops::binary<ops::FloorDivide>(a, b); });
+}
 Tensor floor_divide(const Tensor& a, Scalar b) { return floor_divide(a, ops::number_beside(a, b)); }
 Tensor floor_divide(Scalar a, const Tensor& b) { return floor_divide(ops::number_beside(b, a), b); }
 

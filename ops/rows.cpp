@@ -4,7 +4,6 @@
 #include "ops/views.hpp"
 
 namespace tlaloc::inline v0::ops {
-namespace {
 
 Order reduced_last(int rank, AxisSet reduced) {
   Order order;
@@ -14,6 +13,12 @@ Order reduced_last(int rank, AxisSet reduced) {
     if (reduced.contains(i)) order.push_back(i);
   return order;
 }
+
+Tensor make_reduced(const Tensor& x, AxisSet axes, DType dtype) {
+  return core::make_dense(without_axes(core::physical_shape(x)->shape, axes), dtype);
+}
+
+namespace {
 
 Tensor moved(const Tensor& x, const Order& order) {
   return ops::contiguous(order.is_identity() ? x : Permute(order).eval(x));

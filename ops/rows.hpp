@@ -6,6 +6,12 @@
 
 namespace tlaloc::inline v0::ops {
 
+/// Some axes at the end, all others before them, in their order.
+Order reduced_last(int rank, AxisSet reduced);
+
+/// A new tensor of plain x's shape without some axes.
+Tensor make_reduced(const Tensor& x, AxisSet axes, DType dtype);
+
 /// A plain tensor whose reduced axes are one dense dimension; copied only when they are not neighbours in dense memory.
 struct Sandwich {
   Tensor dense;

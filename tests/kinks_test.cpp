@@ -1,8 +1,7 @@
-// Where derivatives are a matter of choice, and where infinities and nan meet them: the values that the headers promise,
-// written out by hand. Forward mode must choose as reverse mode does, and a row under vmap as it does alone.
+// Where derivatives are a matter of choice, and where infinities and nan meet them: the values that the headers
+// promise, written out by hand. Forward mode must choose as reverse mode does, and a row under vmap as it does alone.
 #include <gtest/gtest.h>
 
-#include <array>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -43,8 +42,8 @@ const Function of_log = [](const Tensor& x) { return log(x); };
 const Function of_sigmoid = [](const Tensor& x) { return sigmoid(x); };
 const Function of_tanh = [](const Tensor& x) { return tanh(x); };
 
-/// The derivatives of sum(f(x)) by each element of x: by grad; by jvp along each element's direction; by grad and by jvp
-/// under vmap, as the second of three rows whose others are shifted.
+/// The derivatives of sum(f(x)) by each element of x: by grad; by jvp along each element's direction; by grad and by
+/// jvp under vmap, as the second of three rows whose others are shifted.
 void expect_derivatives(const Function& f, const Numbers& at, const Numbers& wanted) {
   const auto total = [&](const Tensor& x) { return sum(f(x)); };
   const Tensor x = vector(at);
@@ -59,14 +58,13 @@ void expect_derivatives(const Function& f, const Numbers& at, const Numbers& wan
   for (std::size_t i = 0; i < at.size(); ++i) {
     expect_numbers(jvp(total, x, direction(i)).second, {wanted[i]}, "jvp along " + std::to_string(i));
     const auto along = [&](const Tensor& row) { return jvp(total, row, direction(i)).second; };
-    expect_numbers(select(vmap(along, in_axes(0))(rows), 0, 1), {wanted[i]}, "jvp under vmap along " + std::to_string(i));
+    expect_numbers(select(vmap(along, in_axes(0))(rows), 0, 1), {wanted[i]},
+                   "jvp under vmap along " + std::to_string(i));
   }
   expect_numbers(select(vmap(grad(total), in_axes(0))(rows), 0, 1), wanted, "grad under vmap");
 }
 
-TEST(Kinks, ReluAtZeroHasNoSlope) {
-  expect_derivatives(of_relu, {-1, -0.0, 0, 2}, {0, 0, 0, 1});
-}
+TEST(Kinks, ReluAtZeroHasNoSlope) { expect_derivatives(of_relu, {-1, -0.0, 0, 2}, {0, 0, 0, 1}); }
 
 TEST(Kinks, EqualOperandsOfMaximumShareTheCotangent) {
   const Tensor y = tensor<double>({3, 3, 3});
@@ -97,13 +95,9 @@ TEST(Kinks, PositionsOfTheLargestAreTheFirstAndNanWins) {
   EXPECT_TRUE(std::isnan(max(tensor<double>({1, nan})).item<double>()));
 }
 
-TEST(Kinks, SqrtAtZeroIsInfinitelySteep) {
-  expect_derivatives(of_sqrt, {0, 4}, {inf, 0.25});
-}
+TEST(Kinks, SqrtAtZeroIsInfinitelySteep) { expect_derivatives(of_sqrt, {0, 4}, {inf, 0.25}); }
 
-TEST(Kinks, LogAtZeroIsInfinitelySteep) {
-  expect_derivatives(of_log, {0, 2}, {inf, 0.5});
-}
+TEST(Kinks, LogAtZeroIsInfinitelySteep) { expect_derivatives(of_log, {0, 2}, {inf, 0.5}); }
 
 TEST(ZeroCotangent, TimesAnyPartialIsZero) {
   const Tensor y = tensor<double>({0.0});
@@ -208,10 +202,9 @@ TEST(Empty, ReductionsAndProducts) {
   EXPECT_THROW(max(x, 1), ValueError);
   EXPECT_EQ(softmax(x, 1).shape(), x.shape());
   expect_numbers(logsumexp(x, 1), {-inf, -inf, -inf}, "logsumexp");
-  for (const Function& f : std::vector<Function>{[](const Tensor& v) { return sum(v, 1); },
-                                                 [](const Tensor& v) { return mean(v, 1); },
-                                                 [](const Tensor& v) { return logsumexp(v, 1); },
-                                                 [](const Tensor& v) { return softmax(v, 1); }})
+  for (const Function& f : std::vector<Function>{
+           [](const Tensor& v) { return sum(v, 1); }, [](const Tensor& v) { return mean(v, 1); },
+           [](const Tensor& v) { return logsumexp(v, 1); }, [](const Tensor& v) { return softmax(v, 1); }})
     EXPECT_EQ(grad([&](const Tensor& v) { return sum(f(v)); })(x).shape(), x.shape());
   const Tensor some = tensor<double>({{1, 2}, {3, 4}});
   EXPECT_TRUE(array_equal(sum(some, AxisList(std::initializer_list<AxisRef>{})), some));
@@ -250,7 +243,8 @@ TEST(Mapping, DifferentSizesAreNamed) {
     FAIL() << "nothing was thrown";
   } catch (const ShapeError& error) {
     const std::string message = error.what();
-    for (const char* part : {"argument 1 has 2", "has 4", "argument 0: f32 [4]", "argument 1: f32 [2]", "argument 2: f32 [4]"})
+    for (const char* part :
+         {"argument 1 has 2", "has 4", "argument 0: f32 [4]", "argument 1: f32 [2]", "argument 2: f32 [4]"})
       EXPECT_NE(message.find(part), std::string::npos) << part << "\n" << message;
   }
 }
@@ -288,7 +282,8 @@ TEST(Casts, DerivativesGoBackInTheirType) {
   EXPECT_EQ(tangent.dtype(), DType::f32);
   expect_numbers(tangent, {12}, "jvp");
   // Through an integer nothing passes.
-  expect_numbers(grad([](const Tensor& v) { return sum(cast(cast(v, DType::i32), DType::f64) * v); })(x), {2, 5}, "i32");
+  expect_numbers(grad([](const Tensor& v) { return sum(cast(cast(v, DType::i32), DType::f64) * v); })(x), {2, 5},
+                 "i32");
 }
 
 TEST(SignedZeros, StayWhereNothingIsComputed) {

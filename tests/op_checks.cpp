@@ -97,8 +97,8 @@ void check_promotion(const Row& row, const Case& c) {
   }
 }
 
-/// Every combination of infinities, nan, zeros and ordinary numbers; f64 to rounding and f32 like it, long enough for whole
-/// vectors and a rest.
+/// Every combination of infinities, nan, zeros and ordinary numbers; f64 to rounding and f32 like it, long enough for
+/// whole vectors and a rest.
 void check_special_values(const Row& row, const Case& c) {
   constexpr double inf = std::numeric_limits<double>::infinity();
   constexpr double nan = std::numeric_limits<double>::quiet_NaN();
@@ -175,7 +175,8 @@ void check_error(const Row& row, const BadCall& error) {
   EXPECT_EQ(*fault, error.fault) << message;
   const std::string start = row.name == "from_data" ? "tensor" : row.name;
   EXPECT_EQ(message.substr(0, start.size() + 2), start + ": ") << message;
-  for (const Tensor& x : error.inputs) EXPECT_NE(message.find(describe(x)), std::string::npos) << describe(x) << "\n" << message;
+  for (const Tensor& x : error.inputs)
+    EXPECT_NE(message.find(describe(x)), std::string::npos) << describe(x) << "\n" << message;
   EXPECT_NE(message.find(';'), std::string::npos) << "no hint of a fix: " << message;
   expect_usable();
 
@@ -186,9 +187,8 @@ void check_error(const Row& row, const BadCall& error) {
     EXPECT_EQ(message_there, message) << where;
     expect_usable();
   };
-  expect_same("in grad", [&] {
-    grad([&](const Tensors& x) { return sum(cast(error.call(x)[0], DType::f64)); })(error.inputs);
-  });
+  expect_same("in grad",
+              [&] { grad([&](const Tensors& x) { return sum(cast(error.call(x)[0], DType::f64)); })(error.inputs); });
   expect_same("in jvp", [&] {
     Tensors tangents;
     for (const Tensor& x : error.inputs)
@@ -197,8 +197,7 @@ void check_error(const Row& row, const BadCall& error) {
   });
   expect_same("in vmap", [&] {
     Tensors examples;
-    for (const Tensor& x : error.inputs)
-      examples.push_back(x.defined() ? expand_dims(x, 0, example_axis()) : x);
+    for (const Tensor& x : error.inputs) examples.push_back(x.defined() ? expand_dims(x, 0, example_axis()) : x);
     vmap(error.call, example_axis(), axis_size(1))(examples);
   });
 }

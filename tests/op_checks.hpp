@@ -19,8 +19,8 @@ std::vector<Check> value_checks();
 std::vector<Check> derivative_checks();
 std::vector<Check> map_checks();
 
-/// The exception is of the type that the error deserves; its message starts with the operation's name and shows every operand, and is
-/// the same within transforms; the library works on afterwards.
+/// The exception is of the type that the error deserves; its message starts with the operation's name and shows every
+/// operand, and is the same within transforms; the library works on afterwards.
 void check_error(const Row& row, const BadCall& error);
 
 }  // namespace op_table

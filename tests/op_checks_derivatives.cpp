@@ -163,8 +163,8 @@ void check_some_gradients(const Row& row, const Case& c) {
   }
 }
 
-/// A pull-back can be called again, with the cotangents used elsewhere, and changes neither them nor the operands; an absent
-/// cotangent is zero.
+/// A pull-back can be called again, with the cotangents used elsewhere, and changes neither them nor the operands; an
+/// absent cotangent is zero.
 void check_pull_back_again(const Row& row, const Case& c) {
   const Subject subject = of(row, c);
   const Tensors x = draw(subject.inputs, DType::f64);
@@ -181,7 +181,8 @@ void check_pull_back_again(const Row& row, const Case& c) {
   for (std::size_t k = 0; k < once.size(); ++k) EXPECT_TRUE(array_equal(once[k], twice[k])) << "gradient " << k;
   const Tensors fresh_x = draw(subject.inputs, DType::f64);
   const Tensors fresh_cotangents = draw(inputs_like(fresh_x.empty() ? Tensors{} : y), DType::f64, 2);
-  for (std::size_t i = 0; i < x.size(); ++i) EXPECT_TRUE(array_equal(x[i], fresh_x[i])) << "operand " << i << " changed";
+  for (std::size_t i = 0; i < x.size(); ++i)
+    EXPECT_TRUE(array_equal(x[i], fresh_x[i])) << "operand " << i << " changed";
   for (std::size_t k = 0; k < cotangents.size(); ++k)
     EXPECT_TRUE(array_equal(cotangents[k], fresh_cotangents[k])) << "cotangent " << k << " changed";
   EXPECT_EQ(difference(numbers(y[0]), y_before, 0), "") << "the result changed";

@@ -57,8 +57,7 @@ void expect_loop(const Subject& subject, const Mapping& mapping, DType dtype) {
   }
   for (std::int64_t example = 0; example < mapping.extent; ++example) {
     Tensors operands;
-    for (std::size_t i = 0; i < x.size(); ++i)
-      operands.push_back(example_of(x, subject.inputs, i, mapping, example));
+    for (std::size_t i = 0; i < x.size(); ++i) operands.push_back(example_of(x, subject.inputs, i, mapping, example));
     const Tensors wanted = subject.f(operands);
     for (std::size_t k = 0; k < got.size(); ++k) {
       const Tensor one = select(got[k], mapping.place_in_result(wanted[k].rank()), example);

@@ -86,9 +86,8 @@ Subject reverse(const Subject& subject) {
   const std::size_t count = subject.inputs.size();
   std::vector<Input> cotangents = inputs_like(subject.f(draw(subject.inputs, DType::f64)));
   for (std::size_t k = 0; k < cotangents.size(); ++k) cotangents[k].dtype = subject.results[k];
-  Subject derivative = with_operands(subject, cotangents, [=](const Tensors& x) {
-    return pull_back(subject, first(x, count), after(x, count));
-  });
+  Subject derivative = with_operands(
+      subject, cotangents, [=](const Tensors& x) { return pull_back(subject, first(x, count), after(x, count)); });
   for (const std::size_t i : subject.by) derivative.results.push_back(subject.inputs[i].dtype);
   return derivative;
 }
@@ -145,7 +144,8 @@ std::vector<Input> inputs_like(const Tensors& results) {
 }
 std::vector<Input> inputs_by(const Subject& subject) {
   std::vector<Input> inputs;
-  for (const std::size_t i : subject.by) inputs.push_back({subject.inputs[i].shape, -1, 1, Input::Kind::real, subject.inputs[i].dtype});
+  for (const std::size_t i : subject.by)
+    inputs.push_back({subject.inputs[i].shape, -1, 1, Input::Kind::real, subject.inputs[i].dtype});
   return inputs;
 }
 

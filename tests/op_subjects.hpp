@@ -1,6 +1,6 @@
-// What the checks of op_checks.hpp are made of: numbers drawn for operands, layouts for them, and functions of tensors with
-// the transforms applied to them. A derivative of a function is a function of more operands, so the checks that hold for an
-// operation are made for its derivatives too, of any order and under vmap.
+// What the checks of op_checks.hpp are made of: numbers drawn for operands, layouts for them, and functions of tensors
+// with the transforms applied to them. A derivative of a function is a function of more operands, so the checks that
+// hold for an operation are made for its derivatives too, of any order and under vmap.
 #pragma once
 
 #include <cstddef>
@@ -43,17 +43,18 @@ std::vector<Input> inputs_like(const Tensors& results);
 std::vector<Input> inputs_by(const Subject& subject);
 
 enum class Layout { dense, transposed, spaced, backwards, repeated_first, repeated_last, repeated };
-constexpr Layout all_layouts[] = {Layout::dense,     Layout::transposed,     Layout::spaced,  Layout::backwards,
+constexpr Layout all_layouts[] = {Layout::dense,          Layout::transposed,    Layout::spaced,  Layout::backwards,
                                   Layout::repeated_first, Layout::repeated_last, Layout::repeated};
 std::string name_of(Layout layout);
-/// The same elements laid out otherwise. A repeated layout has the elements at position 0 of an axis, or of all, for all.
+/// The same elements laid out otherwise. A repeated layout has the elements at position 0 of an axis, or of all, for
+/// all.
 Tensor laid_out(const Tensor& x, Layout layout);
 
 std::vector<double> numbers(const Tensor& x);
 ref::Array array(const Tensor& x);
 
-/// Whether two tensors agree, and if not, where they differ: |a - b| <= tolerance * (1 + |b|), nan and infinities equal to
-/// themselves only.
+/// Whether two tensors agree, and if not, where they differ: |a - b| <= tolerance * (1 + |b|), nan and infinities equal
+/// to themselves only.
 std::string difference(const std::vector<double>& got, const std::vector<double>& wanted, double tolerance);
 
 // ---------------------------------------------------------------------------------------------------------------------
@@ -75,8 +76,8 @@ struct Mapping {
   std::string describe() const;
 };
 
-/// The function under vmap. Its operands have the examples' axis where the mapping says; results of mixed places have it
-/// named.
+/// The function under vmap. Its operands have the examples' axis where the mapping says; results of mixed places have
+/// it named.
 Subject mapped(const Subject& subject, const Mapping& mapping);
 Axis example_axis();
 

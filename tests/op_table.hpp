@@ -1,9 +1,9 @@
 // The op table: one row for every public operation, from which op_checks.hpp generates what an operation owes its user.
 //
-// A row has cases and errors. A case is one way to call the operation (shapes, axes, numbers that go with it), with what
-// it should give: a naive reference over doubles, and the results' shapes with their names. An error is a bad call and the
-// exception it deserves. A new operation needs a row, and nothing else, to be checked for values, derivatives of all kinds
-// and batching; a test fails for operations without one.
+// A row has cases and errors. A case is one way to call the operation (shapes, axes, numbers that go with it), with
+// what it should give: a naive reference over doubles, and the results' shapes with their names. An error is a bad call
+// and the exception it deserves. A new operation needs a row, and nothing else, to be checked for values, derivatives
+// of all kinds and batching; a test fails for operations without one.
 #pragma once
 
 #include <functional>
@@ -24,8 +24,8 @@ using Tensors = std::vector<Tensor>;
 using Function = std::function<Tensors(const Tensors&)>;
 using Reference = std::function<ref::Arrays(const ref::Arrays&)>;
 
-/// An operand: what it looks like and which numbers the operation is made for. All numbers drawn for a case are distinct,
-/// none is 0, and bounds keep them away from where derivatives do not exist.
+/// An operand: what it looks like and which numbers the operation is made for. All numbers drawn for a case are
+/// distinct, none is 0, and bounds keep them away from where derivatives do not exist.
 struct Input {
   enum class Kind {
     real,   // takes every dtype in turn
@@ -78,7 +78,8 @@ struct Row {
   std::vector<BadCall> errors{};
   bool differentiable = true;
   bool promotes = false;  // all real operands go to one dtype
-  /// Of elementwise operations: the function, right for inf and nan too. The first case calls it with tensors of one shape.
+  /// Of elementwise operations: the function, right for inf and nan too. The first case calls it with tensors of one
+  /// shape.
   std::function<double(const double*)> scalar{};
   bool signed_zeros = true;  // false: NumPy does not say which of 0 and -0 it is
 };
@@ -112,5 +113,6 @@ std::vector<Row> product_rows();
 std::vector<Row> everyday_rows();
 std::vector<Row> statistics_rows();
 std::vector<Row> arrange_rows();
+std::vector<Row> indexing_rows();
 
 }  // namespace op_table

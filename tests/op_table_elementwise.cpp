@@ -47,12 +47,16 @@ std::vector<Case> cases_of_two(const Input& left, const Input& right, const Func
   add_case("some_names", {b(2), 3}, {fe(3)}, {b(2), fe(3)});
   add_case("large", {70, 65}, {65}, {70, 65});
   cases.back().large = true;
-  cases.push_back({"by_name", {in(left, {b(2), fe(3)}), in(right, {fe(3), b(2)})}, call,
+  cases.push_back({"by_name",
+                   {in(left, {b(2), fe(3)}), in(right, {fe(3), b(2)})},
+                   call,
                    [=](const ref::Arrays& x) {
                      return ref::Arrays{ref::elementwise({x[0], ref::permute(x[1], {1, 0})}, f)};
                    },
                    {{b(2), fe(3)}}});
-  cases.push_back({"name_contained", {in(left, {b(2)}), in(right, {b(2), fe(3)})}, call,
+  cases.push_back({"name_contained",
+                   {in(left, {b(2)}), in(right, {b(2), fe(3)})},
+                   call,
                    [=](const ref::Arrays& x) {
                      return ref::Arrays{ref::elementwise({ref::reshape(x[0], {2, 1}), x[1]}, f)};
                    },
@@ -73,17 +77,20 @@ Row row_of_two(const std::string& name, Types types, const Input& left, const In
           .scalar = f};
 }
 
-void add_ways(Row& row, const Input& input, std::initializer_list<std::pair<const char*, Tensor (*)(const Tensor&)>> ways,
+void add_ways(Row& row, const Input& input,
+              std::initializer_list<std::pair<const char*, Tensor (*)(const Tensor&)>> ways,
               const std::vector<Scalars>& references) {
   std::size_t i = 0;
   for (const auto& [label, op] : ways) {
     const Function call = [op](const Tensors& x) { return Tensors{op(x[0])}; };
-    row.cases.push_back({label, {input}, call, by_position(references[std::min(i, references.size() - 1)]),
-                         {input.shape}});
+    row.cases.push_back(
+        {label, {input}, call, by_position(references[std::min(i, references.size() - 1)]), {input.shape}});
     ++i;
   }
-  row.errors.push_back({std::string(ways.begin()->first) + "_of_empty", {Tensor()},
-                        [op = ways.begin()->second](const Tensors& x) { return Tensors{op(x[0])}; }, Fault::value});
+  row.errors.push_back({std::string(ways.begin()->first) + "_of_empty",
+                        {Tensor()},
+                        [op = ways.begin()->second](const Tensors& x) { return Tensors{op(x[0])}; },
+                        Fault::value});
 }
 Row row_of_one(const std::string& name, Types types, const Input& domain, Tensor (*op)(const Tensor&),
                const std::function<double(double)>& f) {
@@ -91,9 +98,15 @@ Row row_of_one(const std::string& name, Types types, const Input& domain, Tensor
   const Function call = [=](const Tensors& x) { return Tensors{op(x[0])}; };
   const Scalars scalar = [=](const double* x) { return f(x[0]); };
   Row row{.name = name, .types = types, .scalar = scalar};
-  for (const auto& [label, shape] : std::vector<std::pair<std::string, Shape>>{
-           {"vector", {7}},          {"rank_0", {}},      {"matrix", {2, 3}},     {"empty", {0}}, {"empty_matrix", {3, 0}},
-           {"named", {b(2), fe(3)}}, {"extent_1", {1, 1}}, {"rank_6", {1, 2, 1, 2, 1, 2}}, {"large", {70, 65}}}) {
+  for (const auto& [label, shape] : std::vector<std::pair<std::string, Shape>>{{"vector", {7}},
+                                                                               {"rank_0", {}},
+                                                                               {"matrix", {2, 3}},
+                                                                               {"empty", {0}},
+                                                                               {"empty_matrix", {3, 0}},
+                                                                               {"named", {b(2), fe(3)}},
+                                                                               {"extent_1", {1, 1}},
+                                                                               {"rank_6", {1, 2, 1, 2, 1, 2}},
+                                                                               {"large", {70, 65}}}) {
     Input input = domain;
     input.shape = shape;
     row.cases.push_back({label, {input}, call, by_position(scalar), {shape}});
@@ -106,8 +119,11 @@ Row row_of_one(const std::string& name, Types types, const Input& domain, Tensor
 namespace {
 
 void add_operator(Row& row, const Input& left, const Input& right, Tensor (*op)(const Tensor&, const Tensor&)) {
-  row.cases.push_back({"operator", {left, right}, [op](const Tensors& x) { return Tensors{op(x[0], x[1])}; },
-                       by_position(row.scalar), {left.shape}});
+  row.cases.push_back({"operator",
+                       {left, right},
+                       [op](const Tensors& x) { return Tensors{op(x[0], x[1])}; },
+                       by_position(row.scalar),
+                       {left.shape}});
 }
 
 }  // namespace
@@ -119,8 +135,9 @@ std::vector<Row> elementwise_rows() {
   const Input matrix = real({b(2), 3});
   std::vector<Row> rows;
 
-  Row add_row = row_of_two("add", Types::numbers, any, any, [](const Tensor& x, const Tensor& y) { return add(x, y); },
-                           [](const double* x) { return x[0] + x[1]; });
+  Row add_row = row_of_two(
+      "add", Types::numbers, any, any, [](const Tensor& x, const Tensor& y) { return add(x, y); },
+      [](const double* x) { return x[0] + x[1]; });
   add_operator(add_row, matrix, matrix, [](const Tensor& x, const Tensor& y) { return x + y; });
   add_ways(add_row, matrix,
            {{"number", [](const Tensor& x) { return add(x, 3); }},
@@ -129,10 +146,9 @@ std::vector<Row> elementwise_rows() {
            {[](const double* x) { return x[0] + 3; }});
   rows.push_back(std::move(add_row));
 
-  Row subtract_row =
-      row_of_two("subtract", Types::numbers, any, any,
-                 [](const Tensor& x, const Tensor& y) { return subtract(x, y); },
-                 [](const double* x) { return x[0] - x[1]; });
+  Row subtract_row = row_of_two(
+      "subtract", Types::numbers, any, any, [](const Tensor& x, const Tensor& y) { return subtract(x, y); },
+      [](const double* x) { return x[0] - x[1]; });
   add_operator(subtract_row, matrix, matrix, [](const Tensor& x, const Tensor& y) { return x - y; });
   add_ways(subtract_row, matrix,
            {{"number", [](const Tensor& x) { return subtract(x, 3); }},
@@ -144,10 +160,9 @@ std::vector<Row> elementwise_rows() {
            {[](const double* x) { return 3 - x[0]; }});
   rows.push_back(std::move(subtract_row));
 
-  Row multiply_row =
-      row_of_two("multiply", Types::numbers, any, any,
-                 [](const Tensor& x, const Tensor& y) { return multiply(x, y); },
-                 [](const double* x) { return x[0] * x[1]; });
+  Row multiply_row = row_of_two(
+      "multiply", Types::numbers, any, any, [](const Tensor& x, const Tensor& y) { return multiply(x, y); },
+      [](const double* x) { return x[0] * x[1]; });
   add_operator(multiply_row, matrix, matrix, [](const Tensor& x, const Tensor& y) { return x * y; });
   add_ways(multiply_row, matrix,
            {{"number", [](const Tensor& x) { return multiply(x, 3); }},
@@ -156,14 +171,15 @@ std::vector<Row> elementwise_rows() {
            {[](const double* x) { return x[0] * 3; }});
   rows.push_back(std::move(multiply_row));
 
-  Row divide_row =
-      row_of_two("divide", Types::floats, any, away_from_0,
-                 [](const Tensor& x, const Tensor& y) { return divide(x, y); },
-                 [](const double* x) { return x[0] / x[1]; });
+  Row divide_row = row_of_two(
+      "divide", Types::floats, any, away_from_0, [](const Tensor& x, const Tensor& y) { return divide(x, y); },
+      [](const double* x) { return x[0] / x[1]; });
   add_operator(divide_row, matrix, positive({b(2), 3}), [](const Tensor& x, const Tensor& y) { return x / y; });
-  divide_row.cases.push_back({"negative_denominator", {real({4}), Input{{4}, -3, -0.5}},
+  divide_row.cases.push_back({"negative_denominator",
+                              {real({4}), Input{{4}, -3, -0.5}},
                               [](const Tensors& x) { return Tensors{divide(x[0], x[1])}; },
-                              by_position(divide_row.scalar), {{4}}});
+                              by_position(divide_row.scalar),
+                              {{4}}});
   add_ways(divide_row, matrix,
            {{"number", [](const Tensor& x) { return divide(x, 3); }},
             {"operator_number", [](const Tensor& x) { return x / 3; }}},
@@ -174,9 +190,9 @@ std::vector<Row> elementwise_rows() {
            {[](const double* x) { return 3 / x[0]; }});
   rows.push_back(std::move(divide_row));
 
-  Row maximum_row = row_of_two("maximum", Types::numbers, any, any,
-                               [](const Tensor& x, const Tensor& y) { return maximum(x, y); },
-                               [](const double* x) { return std::isnan(x[0]) || x[0] > x[1] ? x[0] : x[1]; });
+  Row maximum_row = row_of_two(
+      "maximum", Types::numbers, any, any, [](const Tensor& x, const Tensor& y) { return maximum(x, y); },
+      [](const double* x) { return std::isnan(x[0]) || x[0] > x[1] ? x[0] : x[1]; });
   maximum_row.signed_zeros = false;
   // No operand of the case is 0.
   add_ways(maximum_row, matrix, {{"number", [](const Tensor& x) { return maximum(x, 0); }}},
@@ -184,7 +200,8 @@ std::vector<Row> elementwise_rows() {
   rows.push_back(std::move(maximum_row));
 
   rows.push_back(row_of_one("negative", Types::numbers, any, &negative, [](double x) { return -x; }));
-  add_ways(rows.back(), matrix, {{"operator", [](const Tensor& x) { return -x; }}}, {[](const double* x) { return -x[0]; }});
+  add_ways(rows.back(), matrix, {{"operator", [](const Tensor& x) { return -x; }}},
+           {[](const double* x) { return -x[0]; }});
   rows.push_back(row_of_one("square", Types::numbers, any, &square, [](double x) { return x * x; }));
   rows.push_back(row_of_one("exp", Types::floats, any, &exp, [](double x) { return std::exp(x); }));
   rows.push_back(row_of_one("log", Types::floats, away_from_0, &log, [](double x) { return std::log(x); }));
@@ -206,13 +223,16 @@ std::vector<Row> elementwise_rows() {
     });
     for (const Shape& shape : {Shape{b(2), fe(3)}, Shape{0}, Shape{}}) {
       cast_row.cases.push_back({"to_" + std::string(tlaloc::name(to)) + "_rank_" + std::to_string(shape.rank()),
-                                {real(shape)}, [=](const Tensors& x) { return Tensors{cast(x[0], to)}; }, reference,
-                                {shape}, to});
+                                {real(shape)},
+                                [=](const Tensors& x) { return Tensors{cast(x[0], to)}; },
+                                reference,
+                                {shape},
+                                to});
       cast_row.cases.back().smooth = to == DType::f64;
     }
   }
-  cast_row.errors.push_back({"empty_tensor", {Tensor()}, [](const Tensors& x) { return Tensors{cast(x[0], DType::f32)}; },
-                             Fault::value});
+  cast_row.errors.push_back(
+      {"empty_tensor", {Tensor()}, [](const Tensors& x) { return Tensors{cast(x[0], DType::f32)}; }, Fault::value});
   rows.push_back(std::move(cast_row));
 
   const Function where_call = [](const Tensors& x) { return Tensors{where(x[0], x[1], x[2])}; };
@@ -229,20 +249,25 @@ std::vector<Row> elementwise_rows() {
   where_case("named", {b(2)}, {b(2)}, {b(2)}, {b(2)});
   where_case("named_condition", {b(2), fe(3)}, {fe(3)}, {b(2), fe(3)}, {b(2), fe(3)});
   where_case("empty", {0, 2}, {2}, {0, 2}, {0, 2});
-  where_row.cases.push_back({"number_for_no", {truth({2, 3}), real({2, 3})},
+  where_row.cases.push_back({"number_for_no",
+                             {truth({2, 3}), real({2, 3})},
                              [](const Tensors& x) { return Tensors{where(x[0], x[1], 3)}; },
-                             by_position([](const double* x) { return x[0] != 0 ? x[1] : 3; }), {{2, 3}}});
+                             by_position([](const double* x) { return x[0] != 0 ? x[1] : 3; }),
+                             {{2, 3}}});
   where_row.cases.back().types = Types::numbers;
-  where_row.cases.push_back({"number_for_yes", {truth({2, 3}), real({2, 3})},
+  where_row.cases.push_back({"number_for_yes",
+                             {truth({2, 3}), real({2, 3})},
                              [](const Tensors& x) { return Tensors{where(x[0], 3, x[1])}; },
-                             by_position([](const double* x) { return x[0] != 0 ? 3 : x[1]; }), {{2, 3}}});
+                             by_position([](const double* x) { return x[0] != 0 ? 3 : x[1]; }),
+                             {{2, 3}}});
   where_row.cases.back().types = Types::numbers;
   const Tensor condition = some({2}, DType::boolean);
-  where_row.errors = {{"condition_of_numbers", {some({2}), some({2}), some({2})}, where_call, Fault::dtype},
-                      {"extents", {condition, some({3}), some({})}, where_call, Fault::shape},
-                      {"names", {some({b(2), fe(2)}, DType::boolean), some({h(2)}), some({b(2)})}, where_call, Fault::axis},
-                      {"floats_mix", {condition, some({2}), some({2}, DType::f64)}, where_call, Fault::dtype},
-                      {"empty_tensor", {condition, Tensor(), some({2})}, where_call, Fault::value}};
+  where_row.errors = {
+      {"condition_of_numbers", {some({2}), some({2}), some({2})}, where_call, Fault::dtype},
+      {"extents", {condition, some({3}), some({})}, where_call, Fault::shape},
+      {"names", {some({b(2), fe(2)}, DType::boolean), some({h(2)}), some({b(2)})}, where_call, Fault::axis},
+      {"floats_mix", {condition, some({2}), some({2}, DType::f64)}, where_call, Fault::dtype},
+      {"empty_tensor", {condition, Tensor(), some({2})}, where_call, Fault::value}};
   rows.push_back(std::move(where_row));
   return rows;
 }
@@ -288,13 +313,19 @@ std::vector<Row> comparison_rows() {
     add_ways(row, matrix, {{"number", relation.with_number}, {"operator_number", relation.operator_number}},
              {[=](const double* x) { return holds(x[0], 1) ? 1.0 : 0.0; }});
     // The operator with the number on the left is another operation with the tensor there.
-    row.cases.push_back({"number_operator", {matrix},
+    row.cases.push_back({"number_operator",
+                         {matrix},
                          [op = relation.number_operator](const Tensors& x) { return Tensors{op(x[0])}; },
-                         by_position([=](const double* x) { return holds(1, x[0]) ? 1.0 : 0.0; }), {matrix.shape}});
+                         by_position([=](const double* x) { return holds(1, x[0]) ? 1.0 : 0.0; }),
+                         {matrix.shape}});
     const Function call = [op = relation.call](const Tensors& x) { return Tensors{op(x[0], x[1])}; };
-    row.cases.push_back({"equal_values", {Input{{6}, 0, 1}, Input{{6}, 0, 1}},
-                         [=](const Tensors& x) { return call({x[0], x[0]}); },
-                         by_position([=](const double* x) { return holds(x[0], x[0]) ? 1.0 : 0.0; }), {{6}}});
+    row.cases.push_back({"equal_values",
+                         {Input{{6}, 0, 1}, Input{{6}, 0, 1}},
+                         [=](const Tensors& x) {
+                           return call({x[0], x[0]});
+                         },
+                         by_position([=](const double* x) { return holds(x[0], x[0]) ? 1.0 : 0.0; }),
+                         {{6}}});
     rows.push_back(std::move(row));
   }
   return rows;

@@ -87,8 +87,8 @@ Row clip_row() {
     return [=](const double* x) { return std::isnan(x[0]) ? x[0] : std::min(std::max(x[0], low), high); };
   };
   Row row = row_of_one(
-      "clip", Types::floats, real({}), [](const Tensor& x) { return clip(x, -0.62, 0.62); },
-      [=](double x) { return bounded(-0.62, 0.62)(&x); });
+      "clip", Types::floats, real({}), [](const Tensor& x) { return clip(x, -0.6, 0.6); },
+      [=](double x) { return bounded(-0.6, 0.6)(&x); });
   row.cases.push_back({"whole_numbers",
                        {real({4})},
                        [](const Tensors& x) { return Tensors{clip(x[0], -1, 1)}; },
@@ -178,7 +178,7 @@ std::vector<Row> everyday_rows() {
   add_ways(rows.back(), matrix, {{"number", [](const Tensor& x) { return logaddexp(x, 1); }}},
            {[](const double* x) { return std::log(std::exp(x[0]) + std::exp(1)); }});
   rows.push_back(row_of_two(
-      "xlogy", Types::floats, any, away_from_0, [](const Tensor& x, const Tensor& y) { return xlogy(x, y); },
+      "xlogy", Types::floats, away_from_0, away_from_0, [](const Tensor& x, const Tensor& y) { return xlogy(x, y); },
       [](const double* x) { return x[0] == 0 && !std::isnan(x[1]) ? 0 : x[0] * std::log(x[1]); }));
 
   rows.push_back(row_of_one("sin", Types::floats, any, &sin, [](double x) { return std::sin(x); }));
@@ -249,6 +249,8 @@ std::vector<Row> statistics_rows() {
       row_of_reduction(
           "norm", Types::floats, [](const Tensor& x, const AxisList& list, Keep keep) { return norm(x, list, keep); },
           norm_of(2), OfNothing::defined)};
+  // A power of thousands is infinite, and its derivative lost.
+  std::erase_if(rows.front().cases, [](const Case& c) { return c.label == "large_all"; });
   for (Row& row : rows) row.differentiable = row.types != Types::truth;
 
   // Other parameters than those of the rows' functions.

@@ -130,19 +130,25 @@ Row cross_entropy_row() {
   };
   const auto add_weights = [&](const std::string& label, const Shape& shape, const Function& how, std::size_t axis,
                                const Shape& result) {
-    row.cases.push_back({label, {real(shape), real(shape)}, how,
-                         [=](const ref::Arrays& x) { return ref::Arrays{weighted(x[0], x[1], axis)}; }, {result}});
+    row.cases.push_back({label,
+                         {real(shape), real(shape)},
+                         how,
+                         [=](const ref::Arrays& x) { return ref::Arrays{weighted(x[0], x[1], axis)}; },
+                         {result}});
   };
   const auto add_classes = [&](const std::string& label, const Shape& shape, const Function& how, std::size_t axis,
                                const Shape& result) {
     const auto classes = shape[static_cast<int>(axis)].extent();
-    row.cases.push_back({label, {real(shape), index(result, static_cast<double>(classes))}, how,
+    row.cases.push_back({label,
+                         {real(shape), index(result, static_cast<double>(classes))},
+                         how,
                          [=](const ref::Arrays& x) {
                            std::vector<std::size_t> order;
                            for (std::size_t d = 0; d < x[0].extents.size(); ++d)
                              if (d != axis) order.push_back(d);
                            order.push_back(axis);
-                           return ref::Arrays{weighted(ref::permute(x[0], order), one_hot(x[1], classes), order.size() - 1)};
+                           return ref::Arrays{
+                               weighted(ref::permute(x[0], order), one_hot(x[1], classes), order.size() - 1)};
                          },
                          {result}});
   };
@@ -157,17 +163,23 @@ Row cross_entropy_row() {
   add_weights("weights_rank_6", {1, 2, 1, 2, 1, 2}, call, 5, {1, 2, 1, 2, 1});
   add_weights("weights_large", {70, 65}, call, 1, {70});
   row.cases.back().large = true;
-  row.cases.push_back({"weights_by_name", {real({b(2), f(3)}), real({f(3), b(2)})}, along(f),
+  row.cases.push_back({"weights_by_name",
+                       {real({b(2), f(3)}), real({f(3), b(2)})},
+                       along(f),
                        [](const ref::Arrays& x) {
                          return ref::Arrays{weighted(x[0], ref::permute(x[1], {1, 0}), 1)};
                        },
                        {{b(2)}}});
-  row.cases.push_back({"weights_stretch", {real({2, 3}), real({1, 3})}, call,
+  row.cases.push_back({"weights_stretch",
+                       {real({2, 3}), real({1, 3})},
+                       call,
                        [](const ref::Arrays& x) {
                          return ref::Arrays{weighted(x[0], ref::broadcast_to(x[1], {2, 3}), 1)};
                        },
                        {{2}}});
-  row.cases.push_back({"classes_stretch", {real({2, 3}), index({1}, 3)}, call,
+  row.cases.push_back({"classes_stretch",
+                       {real({2, 3}), index({1}, 3)},
+                       call,
                        [](const ref::Arrays& x) {
                          return ref::Arrays{weighted(x[0], ref::broadcast_to(one_hot(x[1], 3), {2, 3}), 1)};
                        },

@@ -12,13 +12,14 @@ using Positions = std::vector<std::size_t>;
 Row row_of_reduction(const std::string& name, Types types, Reduction op, const Line& f, OfNothing of_nothing) {
   const auto [b, fe, h] = axes();
   Row row{.name = name, .types = types};
-  const auto add_case = [&](const std::string& label, const Shape& shape, const AxisList& list, const Positions& positions,
-                            Keep keep, const Shape& result) {
-    row.cases.push_back({label, {real(shape)}, [=](const Tensors& x) { return Tensors{op(x[0], list, keep)}; },
-                         [=](const ref::Arrays& x) {
-                           return ref::Arrays{ref::reduce(x[0], positions, keep == Keep::yes, f)};
-                         },
-                         {result}});
+  const auto add_case = [&](const std::string& label, const Shape& shape, const AxisList& list,
+                            const Positions& positions, Keep keep, const Shape& result) {
+    row.cases.push_back(
+        {label,
+         {real(shape)},
+         [=](const Tensors& x) { return Tensors{op(x[0], list, keep)}; },
+         [=](const ref::Arrays& x) { return ref::Arrays{ref::reduce(x[0], positions, keep == Keep::yes, f)}; },
+         {result}});
   };
   add_case("vector", {6}, {}, {0}, Keep::no, {});
   add_case("rank_0", {}, {}, {}, Keep::no, {});
@@ -52,8 +53,8 @@ Row row_of_reduction(const std::string& name, Types types, Reduction op, const L
     add_case("of_nothing_kept", {2, 0, 2}, 1, {1}, Keep::yes, {2, 1, 2});
     row.cases.back().smooth = std::isfinite(f({}));
   } else {
-    row.errors.push_back({"of_nothing", {some({3, 0})}, [=](const Tensors& x) { return Tensors{op(x[0], 1, Keep::no)}; },
-                          Fault::value});
+    row.errors.push_back(
+        {"of_nothing", {some({3, 0})}, [=](const Tensors& x) { return Tensors{op(x[0], 1, Keep::no)}; }, Fault::value});
   }
   const auto add_error = [&](const std::string& label, const Tensor& x, const AxisList& list, Fault fault) {
     row.errors.push_back({label, {x}, [=](const Tensors& in) { return Tensors{op(in[0], list, Keep::no)}; }, fault});
@@ -74,8 +75,11 @@ Row row_along(const std::string& name, Tensor (*op)(const Tensor&, AxisRef),
   const auto [b, fe, h] = axes();
   Row row{.name = name};
   const auto add_case = [&](const std::string& label, const Shape& shape, AxisRef axis, std::size_t position) {
-    row.cases.push_back({label, {real(shape)}, [=](const Tensors& x) { return Tensors{op(x[0], axis)}; },
-                         [=](const ref::Arrays& x) { return ref::Arrays{ref::along(x[0], position, f)}; }, {shape}});
+    row.cases.push_back({label,
+                         {real(shape)},
+                         [=](const Tensors& x) { return Tensors{op(x[0], axis)}; },
+                         [=](const ref::Arrays& x) { return ref::Arrays{ref::along(x[0], position, f)}; },
+                         {shape}});
   };
   add_case("vector", {5}, 0, 0);
   add_case("last", {2, 4}, -1, 1);
@@ -112,7 +116,9 @@ Row row_with_indices(const std::string& name, ValuesAndIndices (*op)(const Tenso
   };
   const auto add_case = [&](const std::string& label, const Shape& shape, AxisRef axis, std::size_t position, Keep keep,
                             const Shape& result) {
-    row.cases.push_back({label, {real(shape)}, call(axis, keep),
+    row.cases.push_back({label,
+                         {real(shape)},
+                         call(axis, keep),
                          [=](const ref::Arrays& x) {
                            return ref::Arrays{ref::reduce(x[0], {position}, keep == Keep::yes, value),
                                               ref::reduce(x[0], {position}, keep == Keep::yes, place)};

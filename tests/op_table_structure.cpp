@@ -27,8 +27,11 @@ struct Reshaping {
   Row row;
 
   void add(const std::string& label, const Shape& from, const Shape& to, const Call& call) {
-    row.cases.push_back({label, {real(from)}, of_one(call),
-                         of_one([=](const ref::Array& x) { return ref::reshape(x, extents_of(to)); }), {to}});
+    row.cases.push_back({label,
+                         {real(from)},
+                         of_one(call),
+                         of_one([=](const ref::Array& x) { return ref::reshape(x, extents_of(to)); }),
+                         {to}});
   }
   void refuse(const std::string& label, const Tensor& x, const Call& call, Fault fault) {
     row.errors.push_back({label, {x}, of_one(call), fault});
@@ -107,9 +110,16 @@ Row rename_row() {
   renaming.add("unnamed", {2, 3}, {b(2), f(3)}, [=](const Tensor& x) { return rename(x, {b, f}); });
   renaming.add("rank_0", {}, {}, [](const Tensor& x) { return rename(x, {}); });
   renaming.add("empty", {0}, {b(0)}, [=](const Tensor& x) { return rename(x, {b}); });
-  renaming.refuse("count", some({2, 3}), [=](const Tensor& x) { return rename(x, {b}); }, Fault::axis);
-  renaming.refuse("name_twice", some({2, 3}), [=](const Tensor& x) { return rename(x, {b, b}); }, Fault::axis);
-  renaming.refuse("empty_tensor", Tensor(), [=](const Tensor& x) { return rename(x, {b}); }, Fault::value);
+  renaming.refuse(
+      "count", some({2, 3}), [=](const Tensor& x) { return rename(x, {b}); }, Fault::axis);
+  renaming.refuse(
+      "name_twice", some({2, 3}),
+      [=](const Tensor& x) {
+        return rename(x, {b, b});
+      },
+      Fault::axis);
+  renaming.refuse(
+      "empty_tensor", Tensor(), [=](const Tensor& x) { return rename(x, {b}); }, Fault::value);
   return renaming.row;
 }
 
@@ -132,8 +142,11 @@ Row permute_row() {
                             const std::vector<std::size_t>& positions) {
     Shape result;
     for (const std::size_t axis : positions) result.push_back(shape[static_cast<int>(axis)]);
-    row.cases.push_back({label, {real(shape)}, order_of(order),
-                         of_one([=](const ref::Array& x) { return ref::permute(x, positions); }), {result}});
+    row.cases.push_back({label,
+                         {real(shape)},
+                         order_of(order),
+                         of_one([=](const ref::Array& x) { return ref::permute(x, positions); }),
+                         {result}});
   };
   add_case("swap", {2, 3}, {1, 0}, {1, 0});
   add_case("rotate", {2, 3, 4}, {2, 0, 1}, {2, 0, 1});
@@ -160,7 +173,9 @@ Row transpose_row() {
        {Shape{b(2), f(3)}, Shape{}, Shape{3}, Shape{0, 2}, Shape{2, 3, 2}, Shape{1, 2, 1, 2, 1, 3}}) {
     Shape result;
     for (int i = shape.rank() - 1; i >= 0; --i) result.push_back(shape[i]);
-    row.cases.push_back({"rank_" + std::to_string(shape.rank()) + (shape.size() == 0 ? "_empty" : ""), {real(shape)}, call,
+    row.cases.push_back({"rank_" + std::to_string(shape.rank()) + (shape.size() == 0 ? "_empty" : ""),
+                         {real(shape)},
+                         call,
                          of_one([](const ref::Array& x) {
                            std::vector<std::size_t> order;
                            for (std::size_t i = x.extents.size(); i-- > 0;) order.push_back(i);
@@ -178,9 +193,10 @@ Row broadcast_to_row() {
   const auto to = [](const Shape& shape) { return of_one([=](const Tensor& x) { return broadcast_to(x, shape); }); };
   const auto add_case = [&](const std::string& label, const Shape& from, const Shape& shape,
                             const ReferenceOfOne& ordered) {
-    row.cases.push_back({label, {real(from)}, to(shape), of_one([=](const ref::Array& x) {
-                           return ref::broadcast_to(ordered(x), extents_of(shape));
-                         }),
+    row.cases.push_back({label,
+                         {real(from)},
+                         to(shape),
+                         of_one([=](const ref::Array& x) { return ref::broadcast_to(ordered(x), extents_of(shape)); }),
                          {shape}});
   };
   const ReferenceOfOne as_is = [](const ref::Array& x) { return x; };
@@ -215,8 +231,11 @@ Row concat_row() {
                             std::size_t position, const Shape& result) {
     std::vector<Input> inputs;
     for (const Shape& shape : shapes) inputs.push_back(real(shape));
-    row.cases.push_back({label, inputs, along(axis),
-                         [=](const ref::Arrays& x) { return ref::Arrays{ref::concat(x, position)}; }, {result}});
+    row.cases.push_back({label,
+                         inputs,
+                         along(axis),
+                         [=](const ref::Arrays& x) { return ref::Arrays{ref::concat(x, position)}; },
+                         {result}});
   };
   add_case("two", {{2, 3}, {1, 3}}, 0, 0, {3, 3});
   add_case("three_last", {{2, 1}, {2, 3}, {2, 2}}, -1, 1, {2, 6});
@@ -225,9 +244,15 @@ Row concat_row() {
   add_case("with_empty", {{0, 2}, {2, 2}, {0, 2}}, 0, 0, {2, 2});
   add_case("empty_others", {{2, 0}, {1, 0}}, 0, 0, {3, 0});
   add_case("named", {{b(2), f(3)}, {b(2), f(1)}}, f, 1, {b(2), f(4)});
-  row.cases.push_back({"list", {real({2}), real({2})},
-                       [](const Tensors& x) { return Tensors{concat({x[0], x[1], x[0]}, 0)}; },
-                       [](const ref::Arrays& x) { return ref::Arrays{ref::concat({x[0], x[1], x[0]}, 0)}; }, {{6}}});
+  row.cases.push_back({"list",
+                       {real({2}), real({2})},
+                       [](const Tensors& x) {
+                         return Tensors{concat({x[0], x[1], x[0]}, 0)};
+                       },
+                       [](const ref::Arrays& x) {
+                         return ref::Arrays{ref::concat({x[0], x[1], x[0]}, 0)};
+                       },
+                       {{6}}});
   row.errors = {{"none", {}, along(0), Fault::value},
                 {"extents", {some({2, 3}), some({2, 2})}, along(0), Fault::shape},
                 {"ranks", {some({2, 3}), some({2})}, along(0), Fault::shape},
@@ -247,7 +272,9 @@ Row stack_row() {
   };
   const auto add_case = [&](const std::string& label, const Shape& shape, std::size_t count, const Function& call,
                             std::size_t position, const Shape& result) {
-    row.cases.push_back({label, std::vector<Input>(count, real(shape)), call,
+    row.cases.push_back({label,
+                         std::vector<Input>(count, real(shape)),
+                         call,
                          [=](const ref::Arrays& x) {
                            ref::Arrays expanded;
                            for (const ref::Array& one : x) {
@@ -286,11 +313,15 @@ Row slice_row() {
     std::size_t axis;
     std::int64_t start, step, extent;
   };
-  const auto add_case = [&](const std::string& label, const Shape& shape, const Function& call, const Expected& part_of) {
+  const auto add_case = [&](const std::string& label, const Shape& shape, const Function& call,
+                            const Expected& part_of) {
     Shape result = shape;
     Dim& dim = result[static_cast<int>(part_of.axis)];
     dim = Dim(dim.axis(), part_of.extent);
-    row.cases.push_back({label, {real(shape)}, call, of_one([=](const ref::Array& x) {
+    row.cases.push_back({label,
+                         {real(shape)},
+                         call,
+                         of_one([=](const ref::Array& x) {
                            return ref::slice(x, part_of.axis, part_of.start, part_of.step, part_of.extent);
                          }),
                          {result}});
@@ -328,7 +359,10 @@ Row select_row() {
     Shape result;
     for (int i = 0; i < shape.rank(); ++i)
       if (i != static_cast<int>(axis)) result.push_back(shape[i]);
-    row.cases.push_back({label, {real(shape)}, call, of_one([=](const ref::Array& x) {
+    row.cases.push_back({label,
+                         {real(shape)},
+                         call,
+                         of_one([=](const ref::Array& x) {
                            return ref::reshape(ref::slice(x, axis, position, 1, 1), extents_of(result));
                          }),
                          {result}});
@@ -340,20 +374,18 @@ Row select_row() {
   add_case("of_vector", {4}, at(0, 2), 0, 2);
   add_case("named", {b(2), f(3)}, at(b, 1), 0, 1);
   add_case("empty", {2, 0}, at(0, 1), 0, 1);
-  row.errors = {{"beyond", {some({3})}, at(0, 3), Fault::value},
-                {"before", {some({3})}, at(0, -4), Fault::value},
-                {"of_empty", {some({0})}, at(0, 0), Fault::value},
-                {"no_such_number", {some({3})}, at(1, 0), Fault::axis},
-                {"rank_0", {some({})}, at(0, 0), Fault::axis},
-                {"empty_tensor", {Tensor()}, at(0, 0), Fault::value}};
+  row.errors = {
+      {"beyond", {some({3})}, at(0, 3), Fault::value},   {"before", {some({3})}, at(0, -4), Fault::value},
+      {"of_empty", {some({0})}, at(0, 0), Fault::value}, {"no_such_number", {some({3})}, at(1, 0), Fault::axis},
+      {"rank_0", {some({})}, at(0, 0), Fault::axis},     {"empty_tensor", {Tensor()}, at(0, 0), Fault::value}};
   return row;
 }
 
 }  // namespace
 
 std::vector<Row> structure_rows() {
-  return {reshape_row(), squeeze_row(),   expand_dims_row(),  rename_row(), contiguous_row(), permute_row(),
-          transpose_row(), broadcast_to_row(), concat_row(), stack_row(),  slice_row(),      select_row()};
+  return {reshape_row(),   squeeze_row(),      expand_dims_row(), rename_row(), contiguous_row(), permute_row(),
+          transpose_row(), broadcast_to_row(), concat_row(),      stack_row(),  slice_row(),      select_row()};
 }
 
 }  // namespace op_table

@@ -14,6 +14,7 @@
 #include <algorithm>
 
 #include "ops/kernels/contract_vec.hpp"
+#include "ops/kernels/rows.hpp"
 
 namespace tlaloc::inline v0::kernels {
 namespace {
@@ -123,13 +124,72 @@ inline void all_rows(std::int64_t m, const Panel<T>& panel) {
   tile_of<T, Vecs, Narrow, false, most>(m, panel, a, c);
 }
 
+/// All m >= lanes rows of N columns, one row to a lane, which leaves no lane idle. The rows of a are dense, and short
+/// enough for a group of rows.hpp.
+template <class T, int N>
+void multiply_few_columns(std::int64_t m, const Panel<T>& panel) {
+  constexpr int lanes = Lanes<T>::width;
+  const auto all_groups = [&](auto k) {
+    const std::int64_t a_row = panel.a_row, b_row = panel.b_row;
+    const T* const b = panel.b;
+    for (std::int64_t i = 0; i < m; i += lanes) {
+      const std::int64_t first = std::min(i, m - lanes);
+      Columns<T> a, sums;
+      load_columns(panel.a + first * a_row, a_row, k, Constant<lanes>{}, a);
+      unrolled<N>([&](auto j) { sums[j] = Lanes<T>(T{0}); });
+      for_each_below(
+          k, [&](auto p) { unrolled<N>([&](auto j) { sums[j] = fma(a[p], Lanes<T>(b[p * b_row + j]), sums[j]); }); });
+      store_columns(sums, panel.c + first * N, Constant<N>{}, Constant<lanes>{});
+    }
+  };
+  if (panel.k == 8)
+    all_groups(Constant<8>{});
+  else
+    all_groups(static_cast<int>(panel.k));
+}
+
+/// Sums no longer than this are computed with all of b in registers, where one vector makes a row of it.
+constexpr std::int64_t shallow_depth = 4;
+
+/// All m rows of one vector each, depth K.
+template <class T, int K>
+void multiply_shallow(std::int64_t m, const Panel<T>& panel) {
+  constexpr int lanes = Lanes<T>::width;
+  const std::int64_t a_row = panel.a_row, a_col = panel.a_col;
+  Array<Lanes<T>, K> rows;
+  unrolled<K>([&](auto p) { rows[p] = Lanes<T>::load(panel.b + p * panel.b_row); });
+  const T* a = panel.a;
+  T* c = panel.c;
+  const auto row = [&](std::int64_t r) {
+    Lanes<T> sum = T{0};
+    unrolled<K>([&](auto p) { sum = fma(Lanes<T>(a[r * a_row + p * a_col]), rows[p], sum); });
+    sum.store(c + r * lanes);
+  };
+  constexpr int together = 4;
+  for (; m >= together; m -= together, a += together * a_row, c += together * lanes)
+    unrolled<together>([&](auto r) { row(r); });
+  for (std::int64_t r = 0; r < m; ++r) row(r);
+}
+
 /// A whole product whose b is row-major. `panel` holds where it begins, and is used up.
 template <class T>
 void multiply_row_major(std::int64_t m, std::int64_t n, Panel<T>& panel) {
   constexpr std::int64_t lanes = Lanes<T>::width;
   if (n < lanes) {
+    // Turning rows of doubles, or only a few of them, costs more than it saves.
+    if constexpr (lanes == 8)
+      if (m >= 4 * lanes && n <= 4 && panel.c_row == n && panel.a_col == 1 && panel.k >= 4 && panel.k <= most_columns) {
+        if (n == 2) return multiply_few_columns<T, 2>(m, panel);
+        if (n == 3) return multiply_few_columns<T, 3>(m, panel);
+        if (n == 4) return multiply_few_columns<T, 4>(m, panel);
+      }
     panel.width = n;
     return all_rows<T, 1, true>(m, panel);
+  }
+  if (n == lanes && m >= lanes && panel.c_row == n && panel.k <= shallow_depth) {
+    if (panel.k == 2) return multiply_shallow<T, 2>(m, panel);
+    if (panel.k == 3) return multiply_shallow<T, 3>(m, panel);
+    if (panel.k == 4) return multiply_shallow<T, 4>(m, panel);
   }
   const auto panels_of = [&](auto vecs) {
     panel.last = (vecs - 1) * lanes;

@@ -60,16 +60,27 @@ void cross_entropy(const T* logits, const T* labels, std::int64_t label_row_stri
     std::fill_n(loss, rows, T{});
     return;
   }
-  const auto group = [=](auto n, std::int64_t first, auto lanes) __attribute__((always_inline)) {
-    Columns<T> x, label, e;
-    load_columns(logits + first * n, n, n, lanes, x);
+  struct Started {
+    Columns<T> x;
+    ShiftedExp<T> exp;
+  };
+  const auto begin = [=](auto n, std::int64_t first, auto lanes) __attribute__((always_inline)) {
+    Started started;
+    Columns<T> e;
+    load_columns(logits + first * n, n, n, lanes, started.x);
+    started.exp = exponentiate(n, started.x, e);
+    return started;
+  };
+  const auto finish = [=](auto n, std::int64_t first, auto lanes, const Started& started)
+      __attribute__((always_inline)) {
+    Columns<T> label;
     load_columns(labels + first * label_row_stride, label_row_stride, n, lanes, label);
-    const auto [shift, sum] = exponentiate(n, x, e);
-    const Lanes<T> log_sum = math::log(sum);
+    const Lanes<T> log_sum = log_of_sum(started.exp.sum);
     Lanes<T> total = T{};
     for_each_below(
-        n, [&, shift = shift ](auto c)
-               __attribute__((always_inline)) { total += weighted(label[c], log_sum - (x[c] - shift)); });
+        n, [&](auto c) __attribute__((always_inline)) {
+          total += weighted(label[c], log_sum - (started.x[c] - started.exp.shift));
+        });
     store_some(total, loss + first, lanes);
   };
   const auto row = [=](std::int64_t r) {
@@ -81,25 +92,36 @@ void cross_entropy(const T* logits, const T* labels, std::int64_t label_row_stri
       return weighted(load_some(label + i, lanes), log_sum - (load_some(x + i, lanes) - shift));
     });
   };
-  for_each_row<T>(rows, classes, exp_grain, group, row);
+  for_each_row<T>(rows, classes, exp_grain, TwoSteps{begin, finish}, row);
 }
 
 template <class T>
 void cross_entropy_backward(const T* ct, std::int64_t ct_stride, const T* logits, const T* labels,
                             std::int64_t label_row_stride, T* dlogits, std::int64_t rows, std::int64_t classes) {
   if (classes == 0) return;
-  const auto group = [=](auto n, std::int64_t first, auto lanes) __attribute__((always_inline)) {
-    Columns<T> e, label;
-    load_columns(logits + first * n, n, n, lanes, e);
+  struct Started {
+    Columns<T> e;
+    Lanes<T> sum;
+  };
+  const auto begin = [=](auto n, std::int64_t first, auto lanes) __attribute__((always_inline)) {
+    Started started;
+    load_columns(logits + first * n, n, n, lanes, started.e);
+    started.sum = exponentiate(n, started.e, started.e).sum;
+    return started;
+  };
+  const auto finish = [=](auto n, std::int64_t first, auto lanes, const Started& started)
+      __attribute__((always_inline)) {
+    Columns<T> label;
     load_columns(labels + first * label_row_stride, label_row_stride, n, lanes, label);
     Lanes<T> weight = T{};
     for_each_below(
         n, [&](auto c) __attribute__((always_inline)) { weight += label[c]; });
-    const Lanes<T> scale = weight / exponentiate(n, e, e).sum;
+    const Lanes<T> scale = weight / started.sum;
     const Lanes<T> ct_lanes = load_strided(ct, first, ct_stride, lanes);
     for_each_below(
-        n, [&](auto c) __attribute__((always_inline)) { e[c] = gradient(ct_lanes, e[c], scale, label[c]); });
-    store_columns(e, dlogits + first * n, n, lanes);
+        n, [&](auto c)
+               __attribute__((always_inline)) { label[c] = gradient(ct_lanes, started.e[c], scale, label[c]); });
+    store_columns(label, dlogits + first * n, n, lanes);
   };
   const auto row = [=](std::int64_t r) {
     const T* const x = logits + r * classes;
@@ -117,7 +139,7 @@ void cross_entropy_backward(const T* ct, std::int64_t ct_stride, const T* logits
       return gradient(ct_lanes, load_some(dx + i, lanes), scale, load_some(label + i, lanes));
     });
   };
-  for_each_row<T>(rows, classes, exp_grain, group, row);
+  for_each_row<T>(rows, classes, exp_grain, TwoSteps{begin, finish}, row);
 }
 
 template <class T, class Index>
@@ -131,7 +153,7 @@ void cross_entropy_of_classes(const T* logits, const Index* labels, T* loss, std
     Lanes<T> picked = x[0];
     for_each_below(
         n, [&](auto c) __attribute__((always_inline)) { picked = select(stands_at<T>(index, c), x[c], picked); });
-    store_some(math::log(sum) - (picked - shift), loss + first, lanes);
+    store_some(log_of_sum(sum) - (picked - shift), loss + first, lanes);
   };
   const auto row = [=](std::int64_t r) {
     const T* const x = logits + r * classes;

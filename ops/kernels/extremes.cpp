@@ -258,7 +258,7 @@ void logsumexp_of_rows(const T* in, T* out, std::int64_t rows, std::int64_t coun
     Columns<T> x;
     load_columns(in + first * n, n, n, lanes, x);
     const auto [shift, sum] = exponentiate(n, x, x);
-    store_some(shift + math::log(sum), out + first, lanes);
+    store_some(shift + log_of_sum(sum), out + first, lanes);
   };
   for_each_row<T>(rows, count, exp_grain, group, row);
 }
@@ -268,14 +268,14 @@ void logsumexp_of_columns(const T* in, T* out, std::int64_t outer, std::int64_t 
   for_each_vector<T>(outer, count, inner, exp_grain, [=](std::int64_t from, std::int64_t to, auto lanes) {
     const T* const x = in + from;
     Lanes<T> maximum = load_some(x, lanes);
-    for (std::int64_t r = 1; r < count; ++r) maximum = larger(load_some(x + r * inner, lanes), maximum);
+    for (std::int64_t r = 1; r < count; ++r) maximum = larger_or_second(load_some(x + r * inner, lanes), maximum);
     const Lanes<T> shift = shift_for(maximum);
     const Lanes<T> sum = pairwise(0, count, 128, [=](std::int64_t r, std::int64_t end) {
       Lanes<T> partial = T{};
       for (; r < end; ++r) partial += exp_of_shifted(load_some(x + r * inner, lanes) - shift);
       return partial;
     });
-    store_some(shift + math::log(sum), out + to, lanes);
+    store_some(shift + log_of_sum(sum), out + to, lanes);
   });
 }
 

@@ -298,6 +298,31 @@ inline Lanes<T> select(Mask<T> mask, Also<T> a, Also<T> b) {
   return Lanes<T>(mask.r ? a.r : b.r);
 }
 
+/// `a > b ? a : b` and `a < b ? a : b`: the second if either is nan. Compilers make more than the one instruction of
+/// the choice written out.
+template <std::floating_point T>
+inline Lanes<T> larger_or_second(Lanes<T> a, Also<T> b) {
+#if defined(__AVX2__) && defined(__FMA__)
+  if constexpr (std::same_as<T, float>)
+    return Lanes<T>(_mm256_max_ps(a.r, b.r));
+  else
+    return Lanes<T>(_mm256_max_pd(a.r, b.r));
+#else
+  return select(a > b, a, b);
+#endif
+}
+template <std::floating_point T>
+inline Lanes<T> smaller_or_second(Lanes<T> a, Also<T> b) {
+#if defined(__AVX2__) && defined(__FMA__)
+  if constexpr (std::same_as<T, float>)
+    return Lanes<T>(_mm256_min_ps(a.r, b.r));
+  else
+    return Lanes<T>(_mm256_min_pd(a.r, b.r));
+#else
+  return select(a < b, a, b);
+#endif
+}
+
 template <class T>
 inline bool any(Mask<T> mask) {
 #if defined(__AVX2__) && defined(__FMA__)
@@ -395,21 +420,19 @@ inline Lanes<T> copysign(Lanes<T> magnitude, Also<T> sign) {
 /// The larger; nan if either is nan. Of zeros that differ in sign, either.
 template <class T>
 inline Lanes<T> max(Lanes<T> a, Also<T> b) {
-  const Lanes<T> larger = select(a > b, a, b);
   if constexpr (std::integral<T>)
-    return larger;
+    return select(a > b, a, b);
   else
-    return select(a != a, a, larger);
+    return select(a != a, a, larger_or_second(a, b));
 }
 
 /// The smaller; nan if either is nan. Of zeros that differ in sign, either.
 template <class T>
 inline Lanes<T> min(Lanes<T> a, Also<T> b) {
-  const Lanes<T> smaller = select(a < b, a, b);
   if constexpr (std::integral<T>)
-    return smaller;
+    return select(a < b, a, b);
   else
-    return select(a != a, a, smaller);
+    return select(a != a, a, smaller_or_second(a, b));
 }
 
 template <class T>

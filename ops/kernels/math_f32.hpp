@@ -30,9 +30,9 @@ inline constexpr std::int32_t sign_bit = std::numeric_limits<std::int32_t>::min(
 inline constexpr float ln2_high = 0x1.62e4p-1f;
 inline constexpr float ln2_low = 0x1.7f7d1cp-20f;
 
-/// min and max that hand on a nan in `x` and cost one instruction.
-[[gnu::always_inline]] inline F32 at_most(F32 x, float bound) { return select(x > bound, bound, x); }
-[[gnu::always_inline]] inline F32 at_least(F32 x, float bound) { return select(x < bound, bound, x); }
+/// min and max that hand on a nan in `x`.
+[[gnu::always_inline]] inline F32 at_most(F32 x, float bound) { return smaller_or_second(F32(bound), x); }
+[[gnu::always_inline]] inline F32 at_least(F32 x, float bound) { return larger_or_second(F32(bound), x); }
 
 [[gnu::always_inline]] inline F32 from_bits(I32 x) { return bit_cast_lanes<float>(x); }
 
@@ -79,10 +79,11 @@ struct Reduced {
   return exp_reduced(r) * power_of_two(half) * power_of_two(n - half);
 }
 
-/// exp(x) for x in [-87, 88], or nan.
+/// exp(x) for x in [-87, 88]; of anything else, nan too, it makes anything at all.
 [[gnu::always_inline]] inline F32 exp_normal(F32 x) {
   const auto [r, n] = reduce(x);
-  return exp_reduced(r) * power_of_two(n);
+  // The product with 2^n: the exponent's field has room for the sum.
+  return from_bits(bits(exp_reduced(r)) + (n << mantissa_bits));
 }
 
 /// The positive normal number `x` as 2^k (1 + f) with 1 + f in [sqrt(1/2), sqrt(2)).
@@ -107,6 +108,13 @@ struct Split {
   const F32 p = fma(f2, fma(f2, fma(f2, p67, p45), p23), p01);
   const F32 tail = fma(f * f2, p, k * ln2_low);
   return fma(k, ln2_high, f + fma(f2, -0.5f, tail));
+}
+
+/// log(x) for x that is 0, inf, nan or a positive normal number.
+[[gnu::always_inline]] inline F32 log_normal(F32 x) {
+  const auto [f, k] = split(x);
+  const F32 y = select(x < inf, log_of_split(f, convert<float>(k)), x);
+  return select(x == 0, -inf, y);
 }
 
 }  // namespace detail
@@ -169,7 +177,9 @@ struct Split {
   const F32 p = detail::horner(a2, -0.333332121f, 0.133296251f, -0.0535953492f, 0.0201927293f, -0.00523358723f);
   const F32 small = fma(a * a2, p, a);
   const F32 large = 1 - 2 / (1 + detail::exp_normal(a + a));
-  return copysign(select(a < 0.6875f, small, large), x);
+  // Where a is nan, so is `small`. Neither is negative, so that the sign only has to be added.
+  const F32 y = select(a >= 0.6875f, large, small);
+  return detail::from_bits(bits(y) | (bits(x) & detail::sign_bit));
 }
 
 /// 1 / (1 + exp(-x)), within 2.5 ULP.

@@ -108,7 +108,8 @@ using I64 = Lanes<std::int64_t>;
   // 1 - exp(q), where q approximates log(erfc(a)).
   const F32 q = detail::horner(a, -0.000341538049f, -1.12708914f, -0.63814491f, -0.10310667f, 0.0218380075f,
                                -0.00294763735f, 0.000186375823f);
-  return copysign(select(a < 1, small, 1 - detail::exp_normal(q)), x);
+  // Where a is nan, so is `small`.
+  return copysign(select(a >= 1, 1 - detail::exp_normal(q), small), x);
 }
 
 /// x to the power y, within 0.6 ULP.

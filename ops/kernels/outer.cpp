@@ -65,20 +65,22 @@ void wide(const ContractShape& s, const Part& part, bool streamed, const T* a, c
 /// n fills one or two vectors, b contiguous: the row of b stays in registers.
 template <class T, int Vecs>
 void few_vectors(const ContractShape& s, const Part& part, const T* a, const T* b, T* c) {
-  const std::int64_t a_row = s.a_row, n = s.n, last = n - Lanes<T>::width;
-  for (std::int64_t i = part.first; i < part.last; ++i) {
-    const T* const b_i = b + i * s.b_batch;
+  // Copies: for all the compiler knows, a store of lanes changes what is read through a reference.
+  const std::int64_t m = s.m, n = s.n, a_batch = s.a_batch, a_row = s.a_row, b_batch = s.b_batch;
+  const std::int64_t top = part.top, bottom = part.bottom, part_end = part.last, last = n - Lanes<T>::width;
+  for (std::int64_t i = part.first; i < part_end; ++i) {
+    const T* const b_i = b + i * b_batch;
     const Lanes<T> begin = Lanes<T>::load(b_i), end = Lanes<T>::load(b_i + last);
-    const T* const a_i = a + i * s.a_batch;
-    T* const c_i = c + i * s.m * n;
+    const T* const a_i = a + i * a_batch;
+    T* const c_i = c + i * m * n;
     const auto row = [&](std::int64_t r) {
       const Lanes<T> x = Lanes<T>(a_i[r * a_row]);
       (x * begin).store(c_i + r * n);
       if constexpr (Vecs == 2) (x * end).store(c_i + r * n + last);
     };
-    std::int64_t r = part.top;
-    for (; r + 4 <= part.bottom; r += 4) unrolled<4>([&](auto step) { row(r + step); });
-    for (; r < part.bottom; ++r) row(r);
+    std::int64_t r = top;
+    for (; r + 4 <= bottom; r += 4) unrolled<4>([&](auto step) { row(r + step); });
+    for (; r < bottom; ++r) row(r);
   }
 }
 
@@ -96,6 +98,41 @@ struct BlockPatterns {
   }
 };
 
+/// The row b of N numbers, `step` apart, as every vector of a block has it.
+template <class T, int N>
+inline void spread_row(const BlockPatterns<T, N>& patterns, const T* b, std::int64_t step,
+                       Array<Lanes<T>, N>& columns) {
+  constexpr int lanes = Lanes<T>::width;
+#if defined(__AVX2__) && defined(__FMA__)
+  if constexpr (N == 3 && lanes == 8) {
+    // A processor has one port that permutes across a vector, or two, and three or four that blend.
+    const __m256 x = _mm256_broadcast_ss(b), y = _mm256_broadcast_ss(b + step), z = _mm256_broadcast_ss(b + 2 * step);
+    columns[0] = Lanes<T>(_mm256_blend_ps(_mm256_blend_ps(x, y, 0b10010010), z, 0b00100100));
+    columns[1] = Lanes<T>(_mm256_blend_ps(_mm256_blend_ps(z, x, 0b10010010), y, 0b00100100));
+    columns[2] = Lanes<T>(_mm256_blend_ps(_mm256_blend_ps(y, z, 0b10010010), x, 0b00100100));
+    return;
+  }
+#endif
+  Array<T, lanes> scratch;
+  const Lanes<T> y = Lanes<T>::load(step == 1 ? b : gather(b, step, N, scratch), N);
+  for (int v = 0; v < N; ++v) columns[v] = permuted(y, patterns.columns[v]);
+}
+
+/// n == N and m == lanes, so that each product is one block, and the columns of a dense.
+template <class T, int N>
+void narrow_blocks(const ContractShape& s, const Part& part, const T* a, const T* b, T* c) {
+  constexpr int lanes = Lanes<T>::width;
+  static constexpr BlockPatterns<T, N> patterns;
+  const std::int64_t last = part.last, a_batch = s.a_batch, b_batch = s.b_batch, b_col = s.b_col;
+  for (std::int64_t i = part.first; i < last; ++i) {
+    Array<Lanes<T>, N> columns;
+    spread_row(patterns, b + i * b_batch, b_col, columns);
+    const Lanes<T> x = Lanes<T>::load(a + i * a_batch);
+    T* const out = c + i * lanes * N;
+    unrolled<N>([&](auto v) { (permuted(x, patterns.rows[v]) * columns[v]).store(out + v * lanes); });
+  }
+}
+
 /// 1 < n == N < lanes.
 template <class T, int N>
 void narrow(const ContractShape& s, const Part& part, const T* a, const T* b, T* c) {
@@ -103,11 +140,8 @@ void narrow(const ContractShape& s, const Part& part, const T* a, const T* b, T*
   static constexpr BlockPatterns<T, N> patterns;
   T* const c_end = c + ((part.last - 1) * s.m + part.bottom) * N;
   for (std::int64_t i = part.first; i < part.last; ++i) {
-    Array<T, lanes> scratch;
-    const T* const b_i = b + i * s.b_batch;
-    const Lanes<T> y = Lanes<T>::load(s.b_col == 1 ? b_i : gather(b_i, s.b_col, N, scratch), N);
     Array<Lanes<T>, N> columns;
-    for (int v = 0; v < N; ++v) columns[v] = permuted(y, patterns.columns[v]);
+    spread_row(patterns, b + i * s.b_batch, s.b_col, columns);
 
     const T* const a_i = a + i * s.a_batch;
     T* out = c + (i * s.m + part.top) * N;
@@ -118,6 +152,7 @@ void narrow(const ContractShape& s, const Part& part, const T* a, const T* b, T*
       for (int v = 0; v < N; ++v) (permuted(x, patterns.rows[v]) * columns[v]).store(out + v * lanes);
     }
     if (r == part.bottom) continue;
+    Array<T, lanes> scratch;
     const int rest = static_cast<int>(part.bottom - r);
     const T* const a_r = a_i + r * s.a_row;
     const Lanes<T> x = Lanes<T>::load(s.a_row == 1 ? a_r : gather(a_r, s.a_row, rest, scratch), rest);
@@ -135,6 +170,8 @@ void narrow(const ContractShape& s, const Part& part, const T* a, const T* b, T*
 
 template <class T, int N>
 void narrow_of(const ContractShape& s, const Part& part, const T* a, const T* b, T* c) {
+  if (s.n == N && s.m == Lanes<T>::width && s.a_row == 1 && part.bottom - part.top == s.m)
+    return narrow_blocks<T, N>(s, part, a, b, c);
   if (s.n == N) return narrow<T, N>(s, part, a, b, c);
   if constexpr (N > 2) narrow_of<T, N - 1>(s, part, a, b, c);
 }

@@ -80,18 +80,41 @@ struct Columns {
   const Lanes<T>& operator[](int c) const { return lanes[c]; }
 };
 
-/// Calls f(count, first, rows) for groups of `width` rows (a Constant), the last group moved back to end with the rows;
-/// or once with an int, if there are fewer. A count of 3 is a Constant, which doubles the speed; larger ones gain
-/// nothing.
+/// What is done to a group, in two steps: begin(count, first, rows), then finish(count, first, rows, what begin gave).
+/// An exponential keeps what comes after it waiting; where there are two groups, the second one's fills that time.
+template <class Begin, class Finish>
+struct TwoSteps {
+  Begin begin;
+  Finish finish;
+
+  [[gnu::always_inline]] void operator()(auto count, std::int64_t first, auto rows) const {
+    finish(count, first, rows, begin(count, first, rows));
+  }
+  [[gnu::always_inline]] void operator()(auto count, std::int64_t first, std::int64_t second, auto rows) const {
+    const auto one = begin(count, first, rows), other = begin(count, second, rows);
+    finish(count, first, rows, one);
+    finish(count, second, rows, other);
+  }
+};
+template <class Begin, class Finish>
+TwoSteps(Begin, Finish) -> TwoSteps<Begin, Finish>;
+
+/// Calls f(count, first, rows) for groups of `width` rows (a Constant) of [begin, end), the last group moved back to
+/// end with the rows; or once with an int, if there are fewer. A count of 3 is a Constant, which doubles the speed;
+/// larger ones gain nothing. There, TwoSteps gets two groups at a time.
 template <class T, class F>
-[[gnu::always_inline]] inline void for_each_group(int count, std::int64_t rows, const F& f) {
+[[gnu::always_inline]] inline void for_each_group(int count, std::int64_t begin, std::int64_t end, const F& f) {
   constexpr int width = Lanes<T>::width;
-  if (rows < width) {
-    if (count == 3) return f(Constant<3>{}, std::int64_t{0}, static_cast<int>(rows));
-    return f(count, std::int64_t{0}, static_cast<int>(rows));
+  if (end - begin < width) {
+    if (count == 3) return f(Constant<3>{}, begin, static_cast<int>(end - begin));
+    return f(count, begin, static_cast<int>(end - begin));
   }
   const auto whole_groups = [&](auto n) __attribute__((always_inline)) {
-    for (std::int64_t r = 0; r < rows; r += width) f(n, std::min(r, rows - width), Constant<width>{});
+    constexpr Constant<width> all;
+    std::int64_t r = begin;
+    if constexpr (constant<decltype(n)> && requires { f(n, r, r, all); })
+      for (; r + 2 * width <= end; r += 2 * width) f(n, r, r + width, all);
+    for (; r < end; r += width) f(n, std::min(r, end - width), all);
   };
   if (count == 3)
     whole_groups(Constant<3>{});
@@ -110,11 +133,7 @@ template <class T, class Group, class Row>
       for (std::int64_t r = begin; r < end; ++r) row(r);
       return;
     }
-    for_each_group<T>(
-        static_cast<int>(count),
-        end - begin, [&](auto n, std::int64_t first, auto lanes) __attribute__((always_inline)) {
-          group(n, begin + first, lanes);
-        });
+    for_each_group<T>(static_cast<int>(count), begin, end, group);
   };
   core::parallel_for(rows, rows_per_piece(count, grain), piece);
 }
@@ -383,19 +402,13 @@ inline void store_terms(std::int64_t n, T* to, const F& f) {
 
 // Exponentials of rows.
 
-/// One instruction; which of the two it gives where either is nan is not said.
-template <class T>
-[[gnu::always_inline]] inline Lanes<T> larger(Lanes<T> a, Lanes<T> b) {
-  return select(a > b, a, b);
-}
-
 /// What is taken from a row before its exponentials: its maximum, or the finite number next to it, so that what is
 /// infinite or nan in the row stays what it is and the rest is at most 0.
 template <class T>
 [[gnu::always_inline]] inline Lanes<T> shift_for(Lanes<T> maximum) {
   constexpr T greatest = std::numeric_limits<T>::max();
-  maximum = select(maximum > greatest, greatest, maximum);
-  return select(maximum < -greatest, -greatest, maximum);
+  maximum = smaller_or_second(Lanes<T>(greatest), maximum);
+  return larger_or_second(Lanes<T>(-greatest), maximum);
 }
 
 /// exp(x) for x that is +inf, nan or at most 80. Single precision gives 0 for results that would be subnormal: most
@@ -403,12 +416,22 @@ template <class T>
 template <class T>
 [[gnu::always_inline]] inline Lanes<T> exp_of_shifted(Lanes<T> x) {
   if constexpr (std::same_as<T, float>) {
-    constexpr float least = -87, inf = std::numeric_limits<float>::infinity();
+    constexpr float least = -87;
     const Lanes<float> y = math::detail::exp_normal(math::detail::at_least(x, least));
-    return select(x < least, 0, select(x == inf, inf, y));
+    // exp(x) > x, so that the larger of the two is x only where x is +inf; where it is nan, the second.
+    return larger_or_second(select(x < least, 0, y), x);
   } else {
     return math::exp(x);
   }
+}
+
+/// log(x) for x that is 0, nan or at least 1: a sum of exponentials whose largest is 1 or infinite.
+template <class T>
+[[gnu::always_inline]] inline Lanes<T> log_of_sum(Lanes<T> x) {
+  if constexpr (std::same_as<T, float>)
+    return math::detail::log_normal(x);
+  else
+    return math::log(x);
 }
 
 /// Makes exp(x - shift) of the columns.
@@ -420,7 +443,7 @@ template <class T, class Count>
 [[gnu::always_inline]] inline ShiftedExp<T> exponentiate(Count count, const Columns<T>& x, Columns<T>& e) {
   Lanes<T> maximum = x[0];
   for_each_below(
-      count, [&](auto c) __attribute__((always_inline)) { maximum = larger(maximum, x[c]); });
+      count, [&](auto c) __attribute__((always_inline)) { maximum = larger_or_second(maximum, x[c]); });
   const Lanes<T> shift = shift_for(maximum);
   Lanes<T> sum = T{};
   for_each_below(
@@ -438,11 +461,11 @@ inline T largest(std::int64_t n, const T* x) {
   Lanes<T> a = Lanes<T>::load(x), b = Lanes<T>::load(x + n - width);
   std::int64_t i = width;
   for (; i + 2 * width <= n; i += 2 * width) {
-    a = larger(Lanes<T>::load(x + i), a);
-    b = larger(Lanes<T>::load(x + i + width), b);
+    a = larger_or_second(Lanes<T>::load(x + i), a);
+    b = larger_or_second(Lanes<T>::load(x + i + width), b);
   }
-  if (i + width <= n) a = larger(Lanes<T>::load(x + i), a);
-  return fold(larger(a, b), [](Lanes<T> p, Lanes<T> q) { return larger(p, q); });
+  if (i + width <= n) a = larger_or_second(Lanes<T>::load(x + i), a);
+  return fold(larger_or_second(a, b), [](Lanes<T> p, Lanes<T> q) { return larger_or_second(p, q); });
 }
 
 }  // namespace tlaloc::inline v0::kernels

@@ -57,7 +57,7 @@ void log_softmax(const T* x, T* y, std::int64_t rows, std::int64_t count) {
     Columns<T> columns, e;
     load_columns(x + first * n, n, n, lanes, columns);
     const auto [shift, sum] = exponentiate(n, columns, e);
-    const Lanes<T> log_sum = math::log(sum);
+    const Lanes<T> log_sum = log_of_sum(sum);
     for_each_below(
         n, [&, shift = shift ](auto c) __attribute__((always_inline)) { columns[c] = (columns[c] - shift) - log_sum; });
     store_columns(columns, y + first * n, n, lanes);
