@@ -189,16 +189,16 @@ class Pool {
     job_ = job;
     job_.control = FloatControl::of_this_thread();
     next_.store(0, std::memory_order_relaxed);
+    back_.store(job.pieces, std::memory_order_relaxed);
     gate_.open(static_cast<int>(std::min<std::int64_t>(job.pieces - 1, most_threads)));
-    run_pieces();
+    for (std::int64_t front = 0; next_.fetch_add(1, std::memory_order_relaxed) < job_.pieces; ++front) job_.run(front);
     gate_.close_and_wait();
   }
 
   void run_pieces() noexcept {
     for (;;) {
-      const std::int64_t index = next_.fetch_add(1, std::memory_order_relaxed);
-      if (index >= job_.pieces) return;
-      job_.run(index);
+      if (next_.fetch_add(1, std::memory_order_relaxed) >= job_.pieces) return;
+      job_.run(back_.fetch_sub(1, std::memory_order_relaxed) - 1);
     }
   }
 
@@ -235,6 +235,7 @@ class Pool {
 
   Gate gate_;
   alignas(64) std::atomic<std::int64_t> next_ = 0;
+  std::atomic<std::int64_t> back_ = 0;
   alignas(64) Job job_;
   alignas(64) std::atomic<bool> busy_ = false;
   // Spinning workers look at this: not on a line that a caller writes to.

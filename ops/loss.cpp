@@ -1,6 +1,7 @@
 #include "ops/loss.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include <tlaloc/create.hpp>
 #include <tlaloc/elementwise.hpp>
@@ -236,12 +237,11 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& labels, AxisRef axis) {
   const DType dtype = ops::promote(op, core::object_of(x)->dtype, label_type, in);
   Tensor operands[] = {x, ops::as_dtype(labels, dtype)};
   if (!ops::aligned(operands[0], operands[1])) {
-    const Shape before = ops::shape_of(x);
+    const auto sizes = std::pair(logits.size(), labels.size());
     ops::align(op, operands);
-    for (int i = 0; i < before.rank(); ++i)
-      if (ops::shape_of(operands[0])[i].extent() != before[i].extent())
-        throw ShapeError("cross_entropy: the labels have other extents than the logits" + ops::got(in) +
-                         "; give one row of labels for every row of logits");
+    if (std::pair(operands[0].size(), operands[1].size()) != sizes)
+      throw ShapeError("cross_entropy: the labels have other extents than the logits" + ops::got(in) +
+                       "; give one row of labels for every row of logits");
   }
   return core::dispatch(ops::CrossEntropy{}, with_last(operands[0], classes), with_last(operands[1], classes));
 }

@@ -453,13 +453,14 @@ void limit_address_space(std::size_t further) {
 TEST_F(AllocatorDeathTest, ARefusalEmptiesTheCacheAndTriesAgain) {
   EXPECT_EXIT(
       {
-        const Block first = allocate(256 * mib);
+        // The sizes leave room for what the BLAS library maps in threads of its own meanwhile, some 150 MiB.
+        const Block first = allocate(1024 * mib);
         release(first);
-        limit_address_space(100 * mib);
-        const Block second = allocate(320 * mib);  // only in place of the first
+        limit_address_space(400 * mib);
+        const Block second = allocate(1152 * mib);  // only in place of the first
         release(second);
-        const auto small = allocate_many(3000, 100 * kib);  // only in place of the second
-        _exit(small.size() == 3000 ? 5 : 1);
+        const auto small = allocate_many(10000, 100 * kib);  // only in place of the second
+        _exit(small.size() == 10000 ? 5 : 1);
       },
       testing::ExitedWithCode(5), "");
 }
