@@ -1,7 +1,6 @@
 #include "ops/loss.hpp"
 
 #include <algorithm>
-#include <utility>
 
 #include <tlaloc/create.hpp>
 #include <tlaloc/elementwise.hpp>
@@ -237,9 +236,14 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& labels, AxisRef axis) {
   const DType dtype = ops::promote(op, core::object_of(x)->dtype, label_type, in);
   Tensor operands[] = {x, ops::as_dtype(labels, dtype)};
   if (!ops::aligned(operands[0], operands[1])) {
-    const auto sizes = std::pair(logits.size(), labels.size());
+    // One row of labels may serve many rows of logits, but no label serves several classes.
+    const Shape before = ops::shape_of(x);
+    const Shape given = ops::shape_of(labels);
+    const int named = before[classes].axis().named() ? given.position(before[classes].axis()) : -1;
+    bool fits = given[named >= 0 ? named : classes].extent() == before[classes].extent();
     ops::align(op, operands);
-    if (std::pair(operands[0].size(), operands[1].size()) != sizes)
+    for (int i = 0; i < before.rank(); ++i) fits &= ops::shape_of(operands[0])[i].extent() == before[i].extent();
+    if (!fits)
       throw ShapeError("cross_entropy: the labels have other extents than the logits" + ops::got(in) +
                        "; give one row of labels for every row of logits");
   }

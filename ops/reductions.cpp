@@ -43,8 +43,7 @@ Tensor LogSumExp::eval(const Tensor& x) const {
 
 void LogSumExp::vjp(core::VjpCall& call) const {
   if (call.wants(0))
-    call.gradients[0] =
-        core::dispatch(LogSumExpProduct(over), call.cotangents[0], call.saved.in(0), call.saved.out());
+    call.gradients[0] = core::dispatch(LogSumExpProduct(over), call.cotangents[0], call.saved.in(0), call.saved.out());
 }
 
 void LogSumExp::jvp(core::JvpCall& call) const {

@@ -42,8 +42,8 @@ struct Sum : Linear<Sum> {
   Sum batched(std::int64_t) const { return Sum(over.shifted()); }
 };
 
-/// Differentiated as a tree of products of two, which is exact with zeros among the factors, to every order. Integers and
-/// bools are multiplied as i64.
+/// Differentiated as a tree of products of two, which is exact with zeros among the factors, to every order. Integers
+/// and bools are multiplied as i64.
 struct Prod : BroadcastBatching<Prod> {
   static constexpr OpInfo info{.name = "prod"};
   static constexpr std::array needs{input(0)};
@@ -77,8 +77,8 @@ struct Extreme : BroadcastBatching<Extreme<Which>> {
 
 template <class Which>
 struct ExtremeWithIndices : BroadcastBatching<ExtremeWithIndices<Which>> {
-  static constexpr OpInfo info{
-      .name = std::is_same_v<Which, Largest> ? "max_with_indices" : "min_with_indices", .results = 2};
+  static constexpr OpInfo info{.name = std::is_same_v<Which, Largest> ? "max_with_indices" : "min_with_indices",
+                               .results = 2};
   static constexpr std::array needs{input(0) | output(0)};
   Reduced over;  // one axis
 
@@ -90,8 +90,8 @@ struct ExtremeWithIndices : BroadcastBatching<ExtremeWithIndices<Which>> {
   ExtremeWithIndices batched(std::int64_t) const { return ExtremeWithIndices(over.shifted()); }
 };
 
-/// exp(x - y) where y is logsumexp(x), with the limits at its infinities: 0 at y = -inf; at y = +inf, 1 where x is +inf and
-/// 0 elsewhere.
+/// exp(x - y) where y is logsumexp(x), with the limits at its infinities: 0 at y = -inf; at y = +inf, 1 where x is +inf
+/// and 0 elsewhere.
 struct SoftmaxWeight : Elementwise<SoftmaxWeight, 2> {
   static constexpr OpInfo info{.name = "logsumexp", .inputs = 2};
   static constexpr std::array needs{output(), output()};
@@ -156,8 +156,7 @@ struct Softmax : BroadcastBatching<Softmax> {
 
   Tensor eval(const Tensor& x) const;
   void vjp(core::VjpCall& call) const {
-    if (call.wants(0))
-      call.gradients[0] = core::dispatch(SoftmaxProduct(along), call.saved.out(), call.cotangents[0]);
+    if (call.wants(0)) call.gradients[0] = core::dispatch(SoftmaxProduct(along), call.saved.out(), call.cotangents[0]);
   }
   void jvp(core::JvpCall& call) const {
     call.out_tangents[0] = core::dispatch(SoftmaxProduct(along), call.out[0], call.tangents[0]);

@@ -44,8 +44,7 @@ Sandwich::Sandwich(const Tensor& x, AxisSet reduced) {
   }
 }
 
-Rows::Rows(const Tensor& x, AxisSet along)
-    : order_(reduced_last(core::physical_shape(x)->shape.rank(), along)) {
+Rows::Rows(const Tensor& x, AxisSet along) : order_(reduced_last(core::physical_shape(x)->shape.rank(), along)) {
   dense_ = moved(x, order_);
   const Shape& shape = core::physical_shape(x)->shape;
   for (int i = 0; i < shape.rank(); ++i) (along.contains(i) ? count_ : rows_) *= shape[i].extent();
