@@ -11,26 +11,11 @@
 #include <utility>
 #include <vector>
 
-#include <tlaloc/tlaloc.hpp>
+#include "tests/transforms.hpp"
 
 namespace {
 
-using namespace tlaloc;
-
-using Function = std::function<Tensor(const Tensor&)>;
-
-Tensor number(double value) { return tensor<double>(value); }
-double value_of(const Tensor& x) { return x.item<double>(); }
-std::vector<double> values_of(const Tensor& x) { return x.to_vector<double>(); }
-std::int64_t in_use() { return memory_stats().in_use; }
-
-/// Whether transforms work, at the depth they should: what runs after something has gone wrong.
-void expect_transforms_work() {
-  const Function cube = [](const Tensor& x) { return x * x * x; };
-  EXPECT_EQ(grad(grad(cube))(number(2)).item<double>(), 12);
-  EXPECT_EQ(jvp(grad(cube), number(2), number(1)).second.item<double>(), 12);
-  EXPECT_EQ(values_of(vmap(grad(cube))(tensor<double>({1, 2, 3}))), (std::vector<double>{3, 12, 27}));
-}
+using namespace transform_test;
 
 /// A way to use a tensor of shape [1, 3], and how the message about it must begin: with the operation that meets it
 /// first, which for a composed function is the one under it.
@@ -171,7 +156,7 @@ std::vector<Leak> leaks() {
                return sum(x);
              },
              start);
-         EXPECT_TRUE(array_equal(result.second(number(1)), ones({1, 3}, DType::f64)));
+         EXPECT_TRUE(array_equal(result.second(scalar(1)), ones({1, 3}, DType::f64)));
          return kept;
        }},
       {"jvp",
@@ -298,9 +283,9 @@ TEST(Leak, OfAGradReturnedFromAnInnerTransformStillCounts) {
     grad([&](const Tensor& y) {
       kept = x * 3;
       return y * 2;
-    })(number(1));
+    })(scalar(1));
     return kept * x;
-  })(number(2));
+  })(scalar(2));
   EXPECT_EQ(value_of(g), 12);
 }
 

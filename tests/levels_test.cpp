@@ -11,32 +11,17 @@
 #include <utility>
 #include <vector>
 
-#include <tlaloc/tlaloc.hpp>
+#include "tests/transforms.hpp"
 
 namespace {
 
-using namespace tlaloc;
-
-using Function = std::function<Tensor(const Tensor&)>;
-
-Tensor number(double value) { return tensor<double>(value); }
-double value_of(const Tensor& x) { return x.item<double>(); }
-std::vector<double> values_of(const Tensor& x) { return x.to_vector<double>(); }
-std::int64_t in_use() { return memory_stats().in_use; }
+using namespace transform_test;
 
 Tensor jvp_along_one(const Function& f, const Tensor& x) { return jvp(f, x, ones_like(x)).second; }
 Tensor derivative(char mode, const Function& f, const Tensor& x) {
   return mode == 'G' ? grad(f)(x) : jvp_along_one(f, x);
 }
 constexpr const char* pairs[] = {"GG", "GJ", "JG", "JJ"};
-
-/// Whether transforms work, at the depth they should: what runs after something has gone wrong.
-void expect_transforms_work() {
-  const Function cube = [](const Tensor& x) { return x * x * x; };
-  EXPECT_EQ(grad(grad(cube))(number(2)).item<double>(), 12);
-  EXPECT_EQ(jvp(grad(cube), number(2), number(1)).second.item<double>(), 12);
-  EXPECT_EQ(values_of(vmap(grad(cube))(tensor<double>({1, 2, 3}))), (std::vector<double>{3, 12, 27}));
-}
 
 // ---------------------------------------------------------------------------------------------------------------------
 // Derivatives of derivatives
@@ -49,18 +34,18 @@ TEST(Confusion, InnerDerivativesCloseOverOuterVariables) {
         modes[0],
         [&](const Tensor& x) {
           return x * derivative(
-                         modes[1], [&](const Tensor& y) { return x * square(y); }, number(2));
+                         modes[1], [&](const Tensor& y) { return x * square(y); }, scalar(2));
         },
-        number(3));
+        scalar(3));
     EXPECT_EQ(value_of(product), 24);
     // D_x[x * D_y[x + y](1)](4) = D_x[x](4)
     const Tensor sum = derivative(
         modes[0],
         [&](const Tensor& x) {
           return x * derivative(
-                         modes[1], [&](const Tensor& y) { return x + y; }, number(1));
+                         modes[1], [&](const Tensor& y) { return x + y; }, scalar(1));
         },
-        number(4));
+        scalar(4));
     EXPECT_EQ(value_of(sum), 1);
     // The inner derivative at the outer variable itself: D_x[D_y[x y](x)](5) = D_x[x](5)
     const Tensor same = derivative(
@@ -69,7 +54,7 @@ TEST(Confusion, InnerDerivativesCloseOverOuterVariables) {
           return derivative(
               modes[1], [&](const Tensor& y) { return x * y; }, x);
         },
-        number(5));
+        scalar(5));
     EXPECT_EQ(value_of(same), 1);
     // An inner function that ignores its own variable: D_x[D_y[x^2](x)] = 0
     const Tensor ignored = derivative(
@@ -78,7 +63,7 @@ TEST(Confusion, InnerDerivativesCloseOverOuterVariables) {
           return derivative(
               modes[1], [&](const Tensor&) { return square(x); }, x);
         },
-        number(5));
+        scalar(5));
     EXPECT_EQ(value_of(ignored), 0);
   }
 }
@@ -89,13 +74,13 @@ TEST(Confusion, TangentsAndCotangentsThatBelongToAnOuterLevel) {
   const double slope = 1 - std::tanh(0.4) * std::tanh(0.4);
   for (const char mode : {'G', 'J'})
     EXPECT_DOUBLE_EQ(value_of(derivative(
-                         mode, [&](const Tensor& v) { return jvp(f, number(0.4), v).second; }, number(3))),
+                         mode, [&](const Tensor& v) { return jvp(f, scalar(0.4), v).second; }, scalar(3))),
                      slope);
   // The same with a pull-back made outside, its cotangent being the variable.
-  const auto [y, pullback] = vjp(f, number(0.4));
+  const auto [y, pullback] = vjp(f, scalar(0.4));
   for (const char mode : {'G', 'J'})
     EXPECT_DOUBLE_EQ(value_of(derivative(
-                         mode, [&](const Tensor& ct) { return pullback(ct); }, number(3))),
+                         mode, [&](const Tensor& ct) { return pullback(ct); }, scalar(3))),
                      slope);
 }
 
@@ -122,13 +107,13 @@ TEST(Confusion, EachOfFourLevelsCapturesAllLevelsOutside) {
                           [&](const Tensor& e) {
                             return power(a, 2) * power(b, 3) * power(c, 4) * power(e, 5) * (a * b) * (c * e);
                           },
-                          number(2));
+                          scalar(2));
                     },
-                    number(3));
+                    scalar(3));
               },
-              number(1));
+              scalar(1));
         },
-        number(2));
+        scalar(2));
     EXPECT_EQ(value_of(d), 3.0 * 4 * 4 * 5 * 81 * 6 * 32);
   }
 }
@@ -148,12 +133,12 @@ TEST(HigherOrder, ThirdAndFourthDerivatives) {
         g = [g, mode = modes[i]](const Tensor& x) { return derivative(mode, g, x); };
       return g;
     };
-    EXPECT_EQ(value_of(repeated(quartic, 3)(number(2))), 48);
-    EXPECT_EQ(value_of(repeated(quartic, 4)(number(2))), 24);
-    EXPECT_NEAR(value_of(repeated(hyperbolic, 3)(number(0.3))), third, 1e-14);
-    EXPECT_NEAR(value_of(repeated(hyperbolic, 4)(number(0.3))), fourth, 1e-14);
-    EXPECT_EQ(value_of(repeated([](const Tensor& x) { return 0.3 * x; }, 3)(number(2))), 0);
-    EXPECT_EQ(value_of(repeated([](const Tensor&) { return number(7); }, 4)(number(2))), 0);
+    EXPECT_EQ(value_of(repeated(quartic, 3)(scalar(2))), 48);
+    EXPECT_EQ(value_of(repeated(quartic, 4)(scalar(2))), 24);
+    EXPECT_NEAR(value_of(repeated(hyperbolic, 3)(scalar(0.3))), third, 1e-14);
+    EXPECT_NEAR(value_of(repeated(hyperbolic, 4)(scalar(0.3))), fourth, 1e-14);
+    EXPECT_EQ(value_of(repeated([](const Tensor& x) { return 0.3 * x; }, 3)(scalar(2))), 0);
+    EXPECT_EQ(value_of(repeated([](const Tensor&) { return scalar(7); }, 4)(scalar(2))), 0);
   }
 }
 
@@ -182,14 +167,14 @@ TEST(HigherOrder, MoreThanSixtyThreeLevelsAreRefused) {
   // A value that belongs to sixteen transforms at once still works; the levels themselves end at 63.
   Function f = [](const Tensor& x) { return exp(x); };
   for (int i = 0; i < 8; ++i) f = [f](const Tensor& x) { return jvp_along_one(f, x); };
-  EXPECT_DOUBLE_EQ(value_of(f(number(0.5))), std::exp(0.5));
+  EXPECT_DOUBLE_EQ(value_of(f(scalar(0.5))), std::exp(0.5));
   const std::int64_t before = in_use();
   int reached = 0;
   std::function<Tensor(int)> nest = [&](int depth) -> Tensor {
     return grad([&](const Tensor& x) {
       reached = depth;
       return depth == 63 ? x * 2 : nest(depth + 1) * x;
-    })(number(1));
+    })(scalar(1));
   };
   EXPECT_EQ(value_of(nest(1)), 2);
   EXPECT_EQ(reached, 63);
@@ -197,7 +182,7 @@ TEST(HigherOrder, MoreThanSixtyThreeLevelsAreRefused) {
     return grad([&](const Tensor& x) {
       reached = depth;
       return endless(depth + 1) * x;
-    })(number(1));
+    })(scalar(1));
   };
   EXPECT_THROW(endless(1), LevelError);
   EXPECT_EQ(reached, 63);
@@ -209,7 +194,7 @@ TEST(HigherOrder, AValueOfMoreThanSixteenLevelsIsRefused) {
   const std::int64_t before = in_use();
   Function f = [](const Tensor& x) { return x * 3; };
   for (int i = 0; i < 17; ++i) f = [f](const Tensor& x) { return jvp_along_one(f, x); };
-  EXPECT_THROW(f(number(1)), LevelError);
+  EXPECT_THROW(f(scalar(1)), LevelError);
   EXPECT_EQ(in_use(), before);
   expect_transforms_work();
 }
@@ -218,16 +203,16 @@ TEST(Unused, ArgumentsHaveZerosOfTheirShapeAndNames) {
   const Axis feature("feature");
   const Tensor unused = ones({feature(2), 3}, DType::f64);
   const auto f = [](const Tensor& x, const Tensor&) { return x * x; };
-  const auto [dx, du] = grad(f, argnums<0, 1>)(number(3), unused);
+  const auto [dx, du] = grad(f, argnums<0, 1>)(scalar(3), unused);
   EXPECT_EQ(value_of(dx), 6);
   EXPECT_TRUE(array_equal(du, zeros({feature(2), 3}, DType::f64)));
-  EXPECT_TRUE(array_equal(grad(f, argnums<1>)(number(3), ones({feature(2)})), zeros({feature(2)})));
-  const auto [y, dy] = jvp([](const Tensor&) { return ones({2}, DType::f64); }, number(1), number(1));
+  EXPECT_TRUE(array_equal(grad(f, argnums<1>)(scalar(3), ones({feature(2)})), zeros({feature(2)})));
+  const auto [y, dy] = jvp([](const Tensor&) { return ones({2}, DType::f64); }, scalar(1), scalar(1));
   EXPECT_TRUE(array_equal(dy, zeros({2}, DType::f64)));
   // A constant result, and one that is the argument itself.
-  EXPECT_EQ(value_of(grad([](const Tensor&) { return number(4); })(number(3))), 0);
-  EXPECT_EQ(value_of(grad([](const Tensor& x) { return x; })(number(3))), 1);
-  EXPECT_EQ(value_of(jvp_along_one([](const Tensor& x) { return x; }, number(3))), 1);
+  EXPECT_EQ(value_of(grad([](const Tensor&) { return scalar(4); })(scalar(3))), 0);
+  EXPECT_EQ(value_of(grad([](const Tensor& x) { return x; })(scalar(3))), 1);
+  EXPECT_EQ(value_of(jvp_along_one([](const Tensor& x) { return x; }, scalar(3))), 1);
   // Unused inside a vmap, whether it is mapped or not.
   const auto mapped = vmap(grad(f, argnums<0, 1>), in_axes(0, 0));
   const auto [mx, mu] = mapped(tensor<double>({1, 2, 3}), ones({3, 2}, DType::f64));
@@ -372,8 +357,8 @@ TEST(Reading, GoesThroughGradAndJvpAndStopsAtVmap) {
     EXPECT_NE(text.str().find("256"), std::string::npos) << text.str();
     return y;
   };
-  EXPECT_EQ(value_of(grad(steps)(number(2))), 8 * 128);
-  EXPECT_EQ(value_of(jvp_along_one(grad(steps), number(2))), 8 * 7 * 64);
+  EXPECT_EQ(value_of(grad(steps)(scalar(2))), 8 * 128);
+  EXPECT_EQ(value_of(jvp_along_one(grad(steps), scalar(2))), 8 * 7 * 64);
   for (const auto& read : std::vector<std::function<void(const Tensor&)>>{
            [](const Tensor& x) { x.item<double>(); },
            [](const Tensor& x) { x.to_vector<double>(); },
@@ -382,7 +367,7 @@ TEST(Reading, GoesThroughGradAndJvpAndStopsAtVmap) {
            [](const Tensor& x) { array_equal(x, x); },
        }) {
     const auto f = [&](const Tensor& x) {
-      const Tensor shared = number(5);
+      const Tensor shared = scalar(5);
       EXPECT_EQ(shared.item<double>(), 5);  // what does not vary can be read
       try {
         read(x * 2);

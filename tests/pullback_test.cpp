@@ -11,26 +11,11 @@
 #include <utility>
 #include <vector>
 
-#include <tlaloc/tlaloc.hpp>
+#include "tests/transforms.hpp"
 
 namespace {
 
-using namespace tlaloc;
-
-using Function = std::function<Tensor(const Tensor&)>;
-
-Tensor number(double value) { return tensor<double>(value); }
-double value_of(const Tensor& x) { return x.item<double>(); }
-std::vector<double> values_of(const Tensor& x) { return x.to_vector<double>(); }
-std::int64_t in_use() { return memory_stats().in_use; }
-
-/// Whether transforms work, at the depth they should: what runs after something has gone wrong.
-void expect_transforms_work() {
-  const Function cube = [](const Tensor& x) { return x * x * x; };
-  EXPECT_EQ(grad(grad(cube))(number(2)).item<double>(), 12);
-  EXPECT_EQ(jvp(grad(cube), number(2), number(1)).second.item<double>(), 12);
-  EXPECT_EQ(values_of(vmap(grad(cube))(tensor<double>({1, 2, 3}))), (std::vector<double>{3, 12, 27}));
-}
+using namespace transform_test;
 
 /// y_i = tanh(sum_j a_ij x_j) x_i, and its Jacobian in closed form.
 struct Curved {
@@ -142,7 +127,7 @@ TEST(Pullback, OfSeveralArgumentsAndResults) {
   const Tensor x = tensor<double>({1, 2}), y = tensor<double>({3, 5});
   const auto [value, pullback] = vjp(f, x, y);
   const Tensor one = ones({2}, DType::f64);
-  const auto [dx, dy] = pullback({one, number(10), 100 * one, Tensor(), one});
+  const auto [dx, dy] = pullback({one, scalar(10), 100 * one, Tensor(), one});
   EXPECT_EQ(values_of(dx), (std::vector<double>{2 * 3 + 110, 2 * 5 + 110}));
   EXPECT_EQ(values_of(dy), (std::vector<double>{2, 4}));
   const auto [nx, ny] = pullback({Tensor(), Tensor(), Tensor(), Tensor(), Tensor()});
@@ -190,12 +175,12 @@ TEST(Pullback, OutlivesTheTransformsItWasMadeIn) {
     std::optional<Back> kept, constant;
     grad([&](const Tensor& x) {
       kept.emplace(vjp(Function([&](const Tensor& y) { return y * x * y; }), x).second);
-      constant.emplace(vjp(Function([](const Tensor& y) { return y * 2; }), number(3)).second);
-      EXPECT_EQ(value_of((*kept)(number(1))), 8);
+      constant.emplace(vjp(Function([](const Tensor& y) { return y * 2; }), scalar(3)).second);
+      EXPECT_EQ(value_of((*kept)(scalar(1))), 8);
       return x;
-    })(number(2));
-    EXPECT_THROW((*kept)(number(1)), LevelError);
-    EXPECT_EQ(value_of((*constant)(number(1))), 2);
+    })(scalar(2));
+    EXPECT_THROW((*kept)(scalar(1)), LevelError);
+    EXPECT_EQ(value_of((*constant)(scalar(1))), 2);
   }
   EXPECT_EQ(in_use(), before);
   expect_transforms_work();
@@ -212,13 +197,13 @@ TEST(Pullback, ThatFailsHalfWayLeavesNoCotangentBehind) {
   using Back = decltype(vjp(f(Tensor()), Tensor()).second);
   std::optional<Back> pullback;
   grad([&](const Tensor& x) {
-    pullback.emplace(vjp(f(x), number(3)).second);
+    pullback.emplace(vjp(f(x), scalar(3)).second);
     return x;
-  })(number(5));
-  EXPECT_EQ(value_of((*pullback)({number(1), Tensor()})), 2);
+  })(scalar(5));
+  EXPECT_EQ(value_of((*pullback)({scalar(1), Tensor()})), 2);
   for (int i = 0; i < 2; ++i) {
-    EXPECT_THROW((*pullback)({number(1), number(1)}), LevelError);
-    EXPECT_EQ(value_of((*pullback)({number(1), Tensor()})), 2);
+    EXPECT_THROW((*pullback)({scalar(1), scalar(1)}), LevelError);
+    EXPECT_EQ(value_of((*pullback)({scalar(1), Tensor()})), 2);
   }
 }
 
