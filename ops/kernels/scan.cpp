@@ -2,6 +2,7 @@
 #include "ops/kernels/scan.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/threads.hpp"
 #include "ops/kernels/math.hpp"
@@ -17,7 +18,7 @@ template <class T>
 struct Bundle {
   static constexpr int width = Lanes<T>::width;
 
-  std::int64_t start[std::size_t{width}];
+  std::int64_t start[std::size_t{width}];  // of lanes without a run: that of the first
   int lanes;
   bool neighbours;  // in memory: the lanes' elements are one piece
 
@@ -25,9 +26,12 @@ struct Bundle {
     if (neighbours)
       return lanes == width ? Lanes<T>::load(from + start[0] + offset)
                             : Lanes<T>::load(from + start[0] + offset, lanes);
-    T values[std::size_t{width}] = {};
-    for (int l = 0; l < lanes; ++l) values[l] = from[start[l] + offset];
-    return Lanes<T>::load(values);
+    // Not by way of an array: a vector read right after its parts were written waits for them.
+    if (lanes == 1) return Lanes<T>(from[start[0] + offset]);
+    return [&]<int... L>(std::integer_sequence<int, L...>) {
+      using Register = typename Lanes<T>::Register;
+      return Lanes<T>(Register{from[start[L] + offset]...});
+    }(std::make_integer_sequence<int, width>{});
   }
   void store(Lanes<T> values, T* to, std::int64_t offset) const {
     if (neighbours && lanes == width) return values.store(to + start[0] + offset);
@@ -68,8 +72,8 @@ void scan(T* out, const ScanSizes& sizes, const In*... in) {
                          Bundle<T> bundle;
                          bundle.lanes = static_cast<int>(std::min(width, group - run_in_group));
                          bundle.neighbours = in_blocks;
-                         for (int l = 0; l < bundle.lanes; ++l) {
-                           const std::int64_t r = b / per_group * group + run_in_group + l;
+                         for (int l = 0; l < width; ++l) {
+                           const std::int64_t r = b / per_group * group + run_in_group + (l < bundle.lanes ? l : 0);
                            bundle.start[l] = r / inner * sizes.count * inner + r % inner;
                          }
                          run(bundle);
