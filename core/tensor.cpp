@@ -56,6 +56,7 @@ constexpr bool holds_all_of() {
 
 template <class From, class T>
 void convert_into(std::string_view what, const Tensor& x, std::span<T> to) {
+  if (to.empty()) return;
   if constexpr (holds_all_of<T, From>()) {
     const auto count = static_cast<std::int64_t>(to.size());
     if constexpr (std::is_same_v<From, T>) {
