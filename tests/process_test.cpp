@@ -19,7 +19,8 @@
 
 #if defined(__SANITIZE_THREAD__)
 // A forked child starts its pool anew, which the thread sanitizer refuses by default.
-extern "C" const char* __tsan_default_options();
+// NOLINTNEXTLINE(bugprone-reserved-identifier): the sanitizer looks for this name
+extern "C" [[gnu::visibility("default")]] const char* __tsan_default_options();
 extern "C" const char* __tsan_default_options() { return "die_after_fork=0"; }
 #endif
 
