@@ -73,8 +73,8 @@ struct GradScope::State {
     Tensor* slot;  // null: of a type that has no gradient
   };
   struct Output {
-    Tensor value;   // gives the shape a cotangent must have
-    Tensor* slot;   // null: does not depend on any input
+    Tensor value;  // gives the shape a cotangent must have
+    Tensor* slot;  // null: does not depend on any input
   };
 
   TapeInterpreter interpreter;
@@ -193,7 +193,8 @@ void GradScope::check_cotangent(std::size_t k, const Tensor& cotangent) const {
   };
   if (cotangent.defined() && !fits())
     throw ShapeError("vjp: the cotangent of result " + std::to_string(k) + " is " + describe(cotangent) +
-                     "; the result is " + describe(value) + "; a cotangent has the dtype, names and sizes of its result");
+                     "; the result is " + describe(value) +
+                     "; a cotangent has the dtype, names and sizes of its result");
 }
 
 void refuse_structure(std::size_t given, std::size_t wanted) {

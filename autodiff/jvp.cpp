@@ -83,7 +83,8 @@ void JvpScope::watch(Tensor& primal, const Tensor& tangent) {
            "; a tangent has the dtype, names and sizes of its primal, and the empty tensor stands for zero";
   };
   if (!is_float(object_of(primal)->dtype)) throw DTypeError(refuse("is given for a primal that is not a float"));
-  if (object_of(primal)->dtype != object_of(tangent)->dtype) throw DTypeError(refuse("has another dtype than its primal"));
+  if (object_of(primal)->dtype != object_of(tangent)->dtype)
+    throw DTypeError(refuse("has another dtype than its primal"));
   const auto mine = visible_dims(tangent);
   const auto wanted = visible_dims(primal);
   bool fits = mine.size() == wanted.size();

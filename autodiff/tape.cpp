@@ -103,11 +103,14 @@ Tensor* Tape::record(const OpTable& table, const void* op, std::span<const Tenso
     if (input_slots[i] != nullptr) mask |= table.needs_of(i);
   const auto results = static_cast<std::size_t>(table.info.results);
   const auto saved_count = static_cast<std::size_t>(std::popcount(mask));
-  const std::size_t bytes =
-      sizeof(Node) + (results + in.size() + saved_count) * sizeof(void*) + rounded(table.size);
-  auto* const node = ::new (take(bytes))
-      Node{&table, last_, mask, static_cast<std::uint16_t>(results), static_cast<std::uint16_t>(saved_count),
-           static_cast<std::uint32_t>(in.size()), 0};
+  const std::size_t bytes = sizeof(Node) + (results + in.size() + saved_count) * sizeof(void*) + rounded(table.size);
+  auto* const node = ::new (take(bytes)) Node{&table,
+                                              last_,
+                                              mask,
+                                              static_cast<std::uint16_t>(results),
+                                              static_cast<std::uint16_t>(saved_count),
+                                              static_cast<std::uint32_t>(in.size()),
+                                              0};
   for (std::size_t k = 0; k < results; ++k) ::new (node->slots() + k) Tensor;
   std::copy(input_slots.begin(), input_slots.end(), node->input_slots());
   Tensor* saved = node->saved();

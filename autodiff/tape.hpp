@@ -1,9 +1,9 @@
 // The tape: what reverse mode remembers of a computation, and the sweep that goes back over it.
 //
-// Nodes lie in creation order in chunks of memory, so creation order is the order of the sweep: a loop, no recursion, no
-// search. A node holds its operation, the values its rule declared to need, one cotangent slot for each result, and the
-// addresses of its inputs' slots. A value on the tape belongs to transforms further out only, never to the tape's own
-// level, so nothing can own itself.
+// Nodes lie in creation order in chunks of memory, so creation order is the order of the sweep: a loop, no recursion,
+// no search. A node holds its operation, the values its rule declared to need, one cotangent slot for each result, and
+// the addresses of its inputs' slots. A value on the tape belongs to transforms further out only, never to the tape's
+// own level, so nothing can own itself.
 #pragma once
 
 #include <cstddef>
@@ -31,13 +31,13 @@ class Tape {
   /// A cotangent slot for a differentiated input.
   Tensor* new_slot();
 
-  /// Records an application. Nothing is recorded when the memory for it cannot be had: then this throws and the tape is as
-  /// it was. Returns the slots of the results.
+  /// Records an application. Nothing is recorded when the memory for it cannot be had: then this throws and the tape is
+  /// as it was. Returns the slots of the results.
   Tensor* record(const core::OpTable& table, const void* op, std::span<const Tensor> in,
                  std::span<Tensor* const> input_slots, const Tensor* out);
 
-  /// Goes back over all nodes, from whatever cotangents stand in the slots; afterwards only the inputs' slots hold any. When
-  /// a rule throws, no slot does.
+  /// Goes back over all nodes, from whatever cotangents stand in the slots; afterwards only the inputs' slots hold any.
+  /// When a rule throws, no slot does.
   void sweep(Sweep kind);
   /// Forgets the cotangents in all slots.
   void clear_slots() noexcept;

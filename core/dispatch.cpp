@@ -50,7 +50,8 @@ std::string describe(std::span<const Tensor> in) {
 void check_alive(std::string_view who, const Tensor& x) {
   if (!x.defined() || cursor_of(x) == 0) return;
   const LevelWord level = top_note(x).level;
-  if (thread_state().levels[static_cast<std::size_t>(depth_of(level))] != level) refuse_level(who, "a tensor", level, {&x, 1});
+  if (thread_state().levels[static_cast<std::size_t>(depth_of(level))] != level)
+    refuse_level(who, "a tensor", level, {&x, 1});
 }
 
 void check_mapped_names(std::string_view op, std::span<const Tensor> in) {

@@ -1,7 +1,9 @@
-// Interned shapes: one immutable record per shape that is in use, so that equal shapes are (almost always) equal pointers.
+// Interned shapes: one immutable record per shape that is in use, so that equal shapes are (almost always) equal
+// pointers.
 //
-// The first `table_limit` different shapes stay for good. Beyond it a record is counted and dies with its last user, and
-// two equal shapes may then have two records: equality is `same_shape`, of which the pointer comparison is the fast case.
+// The first `table_limit` different shapes stay for good. Beyond it a record is counted and dies with its last user,
+// and two equal shapes may then have two records: equality is `same_shape`, of which the pointer comparison is the fast
+// case.
 #pragma once
 
 #include <array>

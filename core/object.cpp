@@ -117,11 +117,11 @@ Tensor with_names(Tensor x, std::span<const Dim> dims) {
   const int hidden = hidden_rank(x);
   const Shape& now = physical_shape(x)->shape;
   bool differ = false;
-  for (int i = hidden; i < now.rank(); ++i) differ |= now[i].axis() != dims[static_cast<std::size_t>(i - hidden)].axis();
+  for (int i = hidden; i < now.rank(); ++i)
+    differ |= now[i].axis() != dims[static_cast<std::size_t>(i - hidden)].axis();
   if (!differ) return x;
   Shape wanted = now;
-  for (int i = hidden; i < now.rank(); ++i)
-    wanted[i] = now[i].named(dims[static_cast<std::size_t>(i - hidden)].axis());
+  for (int i = hidden; i < now.rank(); ++i) wanted[i] = now[i].named(dims[static_cast<std::size_t>(i - hidden)].axis());
   ShapeRef shape = intern(wanted);
   if (object_of(x)->count.load(std::memory_order_acquire) != 1) return with_shape(x, std::move(shape));
   release(std::exchange(object_of(x)->shape, shape.surrender()));
@@ -131,8 +131,8 @@ Tensor with_names(Tensor x, std::span<const Dim> dims) {
 Tensor lift(Tensor x, Annotation note) {
   const int cursor = cursor_of(x);
   if (cursor == Object::inline_notes + ViewDetail::more_notes)
-    throw LevelError("transforms: a tensor of shape " + physical_shape(x)->shape.to_string() + " belongs to more than " +
-                     std::to_string(cursor) + " of them at once");
+    throw LevelError("transforms: a tensor of shape " + physical_shape(x)->shape.to_string() +
+                     " belongs to more than " + std::to_string(cursor) + " of them at once");
   Object* const object = make_alias(x, ShapeRef::share(physical_shape(x)), cursor + 1);
   object->note(cursor) = note;
   object->note_count = static_cast<std::uint8_t>(cursor + 1);

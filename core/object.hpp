@@ -2,11 +2,11 @@
 //
 // An object is 64 bytes, 64-byte aligned; the elements of a dense tensor follow it in the same block. A view has no
 // elements of its own: it points into its owner's. A handle is the object's address and, in the low six bits, a cursor:
-// how many of the object's level annotations the handle sees. Lowering a tensor out of a transform is `cursor - 1`, so it
-// costs nothing; lifting it is an annotation on an object just made, or a new view.
+// how many of the object's level annotations the handle sees. Lowering a tensor out of a transform is `cursor - 1`, so
+// it costs nothing; lifting it is an annotation on an object just made, or a new view.
 //
-// An annotation of a vmap says that the first dimension not yet claimed is that vmap's batch axis. So what a caller sees
-// of the dimensions is what remains after one is taken off the front for each vmap annotation below the cursor.
+// An annotation of a vmap says that the first dimension not yet claimed is that vmap's batch axis. So what a caller
+// sees of the dimensions is what remains after one is taken off the front for each vmap annotation below the cursor.
 #pragma once
 
 #include <cstddef>
@@ -94,8 +94,8 @@ inline bool is_sole_owner(const Tensor& x) {
   return object->count.load(std::memory_order_acquire) == 1 && object->owner == nullptr;
 }
 
-/// A new dense tensor with room for its elements, not initialised. The block is a whole size class, which is a multiple of
-/// 64 bytes, so kernels may write (and read back) up to the next multiple of the vector width.
+/// A new dense tensor with room for its elements, not initialised. The block is a whole size class, which is a multiple
+/// of 64 bytes, so kernels may write (and read back) up to the next multiple of the vector width.
 inline Tensor make_dense(ShapeRef shape, DType dtype) {
   const Block block = allocate_class(shape->size_classes[size_of(dtype) / 4]);
   auto* const object = reinterpret_cast<Object*>(block.data);
@@ -123,8 +123,8 @@ Strides strides_of(const Tensor& x);
 /// Copies `count` elements from the begin-th on, in row-major order of the physical shape; for printing and reading.
 void read_elements(const Tensor& x, std::int64_t begin, std::int64_t count, std::byte* to);
 
-/// x without any transform: what can be read. Throws LevelError for a value that a running vmap maps, or that outlived its
-/// transform, and ValueError for the empty tensor; `what` is who asks.
+/// x without any transform: what can be read. Throws LevelError for a value that a running vmap maps, or that outlived
+/// its transform, and ValueError for the empty tensor; `what` is who asks.
 Tensor concrete(std::string_view what, const Tensor& x);
 
 /// A view of plain x's elements from `offset` (in elements) on, with another shape and strides.
@@ -146,8 +146,9 @@ inline Tensor lowered(const Tensor& x) {
 /// Lifts x: its handle sees one annotation more, on a view of the same elements. Takes over the annotation's reference.
 Tensor lift(Tensor x, Annotation note);
 
-/// The same for a result that an interpreter has just got from below its level. When its object was made there, rather than
-/// handed through from an input, nobody else can have seen it at this level, and the annotation goes onto the object itself.
+/// The same for a result that an interpreter has just got from below its level. When its object was made there, rather
+/// than handed through from an input, nobody else can have seen it at this level, and the annotation goes onto the
+/// object itself.
 inline void lift_result(Tensor& x, Annotation note, std::span<const Tensor> in) {
   Object* const object = object_of(x);
   const int cursor = cursor_of(x);

@@ -57,9 +57,9 @@ class Saved {
 /// One application on the way back. Rules read cotangents (which may be absent: the empty tensor), and give gradients.
 struct VjpCall {
   Saved saved;
-  Tensor* cotangents;           // one a result; a rule may move from them
-  Tensor* const* input_slots;   // null: nobody asks for that input's gradient
-  Tensor* gradients;            // one an input; empty stands for zero
+  Tensor* cotangents;          // one a result; a rule may move from them
+  Tensor* const* input_slots;  // null: nobody asks for that input's gradient
+  Tensor* gradients;           // one an input; empty stands for zero
   int input_count;
 
   bool wants(int i) const { return input_slots[i] != nullptr; }
@@ -70,7 +70,7 @@ struct JvpCall {
   std::span<const Tensor> in;
   std::span<const Tensor> tangents;  // one an input; empty stands for zero
   const Tensor* out;
-  Tensor* out_tangents;              // one a result, to be given; empty stands for zero
+  Tensor* out_tangents;  // one a result, to be given; empty stands for zero
 };
 
 /// One application inside a vmap. Mapped inputs have the batch as dimension 0; so must every result.

@@ -1,8 +1,8 @@
 // Regions: what every operation inside a branch whose condition differs from example to example passes through.
 //
-// A value that enters a region, as an argument or captured, is replaced by a guarded copy, in which the examples that are not
-// active hold the first active one's values, with no gradient. So nothing in a branch that an example does not take can
-// trap, or leak a nan into its derivative. What is made inside is left alone.
+// A value that enters a region, as an argument or captured, is replaced by a guarded copy, in which the examples that
+// are not active hold the first active one's values, with no gradient. So nothing in a branch that an example does not
+// take can trap, or leak a nan into its derivative. What is made inside is left alone.
 #pragma once
 
 #include <unordered_map>
@@ -36,9 +36,9 @@ class Region {
 
  private:
   Tensor mask_;
-  std::vector<LevelWord> levels_;  // of the vmaps that the mask is mapped by
+  std::vector<LevelWord> levels_;                                          // of the vmaps that the mask is mapped by
   std::unordered_map<std::uintptr_t, std::pair<Tensor, Tensor>> guarded_;  // by handle: the value and its copy
-  std::unordered_map<const Object*, Tensor> made_here_;                     // holding them keeps addresses from being reused
+  std::unordered_map<const Object*, Tensor> made_here_;  // holding them keeps addresses from being reused
 };
 
 /// Makes a region the current one of this thread, or (null) leaves all regions, while it lives.

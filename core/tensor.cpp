@@ -1,5 +1,5 @@
-// What a user reads off a tensor. Numbers are read through grad and jvp, whose values are concrete; a value that a running
-// vmap maps has a different number for every example and is refused.
+// What a user reads off a tensor. Numbers are read through grad and jvp, whose values are concrete; a value that a
+// running vmap maps has a different number for every example and is refused.
 #include <tlaloc/tensor.hpp>
 
 #include <algorithm>
@@ -16,7 +16,8 @@ namespace core {
 
 void require_value(std::string_view what, const Tensor& x) {
   if (!x.defined())
-    throw ValueError(std::string(what) + ": the tensor is empty; assign a value to it first (it may have been moved from)");
+    throw ValueError(std::string(what) +
+                     ": the tensor is empty; assign a value to it first (it may have been moved from)");
 }
 
 Tensor concrete(std::string_view what, const Tensor& x) {
@@ -26,10 +27,13 @@ Tensor concrete(std::string_view what, const Tensor& x) {
     const LevelWord level = object_of(x)->note(i).level;
     const auto depth = static_cast<std::size_t>(depth_of(level));
     if (state.levels[depth] != level)
-      throw LevelError(std::string(what) + ": the tensor belongs to a transform that has ended, or that runs on another "
-                       "thread; got " + describe(x) + "; return it from the transformed function instead");
+      throw LevelError(std::string(what) +
+                       ": the tensor belongs to a transform that has ended, or that runs on another "
+                       "thread; got " +
+                       describe(x) + "; return it from the transformed function instead");
     if (kind_of(level) == LevelKind::vmap)
-      throw LevelError(std::string(what) + ": the value differs from example to example, since it is mapped by a running " +
+      throw LevelError(std::string(what) +
+                       ": the value differs from example to example, since it is mapped by a running " +
                        state.interpreters[depth]->describe() + "; got " + describe(x) +
                        "; return it from the mapped function and read it there, or choose with where()");
   }
@@ -143,8 +147,9 @@ std::span<const T> Tensor::span() const& {
     throw DTypeError("span: asked for " + std::string(name(dtype_of<T>)) + "; got " + core::describe(x) +
                      "; ask for its own type, or read to_vector()");
   if (!object_of(x)->is_dense())
-    throw ShapeError("span: the elements are not contiguous (the tensor is a transposed, sliced or repeated view); got " +
-                     core::describe(x) + "; call contiguous() first");
+    throw ShapeError(
+        "span: the elements are not contiguous (the tensor is a transposed, sliced or repeated view); got " +
+        core::describe(x) + "; call contiguous() first");
   return {core::elements<const T>(x), static_cast<std::size_t>(core::physical_shape(x)->size)};
 }
 
@@ -154,8 +159,7 @@ Tensor::operator bool() const {
     throw ShapeError("bool: only a tensor of rank 0 is true or false; got " + core::describe(x) +
                      "; compare whole tensors with array_equal(), or reduce first");
   double value = 0;
-  if (object_of(x)->dtype == DType::i64)
-    return *core::elements<const std::int64_t>(x) != 0;
+  if (object_of(x)->dtype == DType::i64) return *core::elements<const std::int64_t>(x) != 0;
   read_into("bool", x, std::span<double>(&value, 1));
   return value != 0;
 }

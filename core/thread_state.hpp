@@ -1,4 +1,5 @@
-// What the library keeps per thread: the stack of running transforms, whether names are off, and the shapes used lately.
+// What the library keeps per thread: the stack of running transforms, whether names are off, and the shapes used
+// lately.
 #pragma once
 
 #include <array>
@@ -36,8 +37,8 @@ struct ThreadState {
   std::array<const InternedShape*, recent_shape_count> recent_shapes{};  // permanent records only
 };
 
-/// Null until this thread's first call. A pointer, not the state itself: a shared library that is opened at run time has
-/// room for few thread-local bytes of the fast kind.
+/// Null until this thread's first call. A pointer, not the state itself: a shared library that is opened at run time
+/// has room for few thread-local bytes of the fast kind.
 [[gnu::tls_model("initial-exec")]] extern constinit thread_local ThreadState* current_thread_state;
 
 ThreadState& make_thread_state();

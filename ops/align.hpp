@@ -1,5 +1,5 @@
-// What public functions do before an operation is dispatched: dtypes are promoted, axes resolved, operands aligned by name
-// or by position. Here, and nowhere else, names and shapes are checked, and users' mistakes turned into messages.
+// What public functions do before an operation is dispatched: dtypes are promoted, axes resolved, operands aligned by
+// name or by position. Here, and nowhere else, names and shapes are checked, and users' mistakes turned into messages.
 #pragma once
 
 #include <algorithm>
@@ -12,8 +12,8 @@
 #include <tlaloc/shape.hpp>
 #include <tlaloc/tensor.hpp>
 
-#include "ops/axes.hpp"
 #include "ops/arithmetic.hpp"
+#include "ops/axes.hpp"
 #include "ops/elementwise_family.hpp"
 
 namespace tlaloc::inline v0::ops {
@@ -55,8 +55,8 @@ AxisSet resolve_axes(std::string_view op, const Tensor& x, const AxisList& axes)
 /// Throws AxisError when a result that is made of x would have one name twice.
 void check_names(std::string_view op, const Tensor& x, const Shape& result);
 
-/// Runs a dispatch whose kernel may refuse values. The kernel may see the hidden axes of enclosing vmaps, so the operands,
-/// as the caller sees them, and the fix are added to its message here.
+/// Runs a dispatch whose kernel may refuse values. The kernel may see the hidden axes of enclosing vmaps, so the
+/// operands, as the caller sees them, and the fix are added to its message here.
 template <class F>
 Tensor with_operands_described(std::span<const Tensor* const> in, std::string_view fix, F&& run) {
   try {
@@ -90,7 +90,7 @@ template <class Op>
 Tensor binary(const Tensor& a, const Tensor& b) {
   constexpr bool numbers = Op::domain == Domain::numbers;
   if (aligned(a, b) && (numbers ? core::object_of(a)->dtype != DType::boolean : is_float(core::object_of(a)->dtype)))
-    [[likely]]
+      [[likely]]
     return core::dispatch(Op{}, a, b);
   const Tensor* const in[] = {&a, &b};
   require_defined(Op::info.name, in);

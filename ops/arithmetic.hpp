@@ -80,8 +80,8 @@ struct MultiplyUnlessZero : Elementwise<MultiplyUnlessZero, 2> {
   }
 };
 
-/// cotangent * partial where the cotangent is not 0, and 0 where it is. Differentiated as the product it stands for, but a
-/// partial's tangent counts only where the cotangent is not 0.
+/// cotangent * partial where the cotangent is not 0, and 0 where it is. Differentiated as the product it stands for,
+/// but a partial's tangent counts only where the cotangent is not 0.
 struct CotangentMultiply : Elementwise<CotangentMultiply, 2> {
   static constexpr OpInfo info{.name = "multiply", .inputs = 2};
   static constexpr std::array needs{input(1), input(0)};

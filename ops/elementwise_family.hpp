@@ -64,7 +64,8 @@ struct Elementwise : BroadcastBatching<Op> {
 
   Tensor eval(const std::same_as<Tensor> auto&... in) const { return compute(nullptr, in...); }
 
-  /// eval; where `reuse` is not null it is the first input, held by nobody else, and the result takes over its elements.
+  /// eval; where `reuse` is not null it is the first input, held by nobody else, and the result takes over its
+  /// elements.
   Tensor compute(Tensor* reuse, const std::same_as<Tensor> auto&... in) const {
     const std::array<const core::Object*, N> objects{core::object_of(in)...};
     const core::InternedShape* const shape = objects[0]->shape;
@@ -106,21 +107,19 @@ struct Elementwise : BroadcastBatching<Op> {
 
   template <class T, class... In>
   void dense(std::int64_t n, T* out, const In*... in) const {
-    kernels::map_dense(
-        [op = self()](auto... lanes) { return kernels::Lanes<T>(op.value(lanes...)); }, n, out, in...);
+    kernels::map_dense([op = self()](auto... lanes) { return kernels::Lanes<T>(op.value(lanes...)); }, n, out, in...);
   }
 
   template <class T>
   static void dense_run(const void* op, std::int64_t n, const std::byte* const* in, std::byte* out) {
     [&]<std::size_t... I>(std::index_sequence<I...>) {
-      static_cast<const Op*>(op)->template dense<T>(n, reinterpret_cast<T*>(out),
-                                                    reinterpret_cast<const T*>(in[I])...);
+      static_cast<const Op*>(op)->template dense<T>(n, reinterpret_cast<T*>(out), reinterpret_cast<const T*>(in[I])...);
     }(std::make_index_sequence<N>{});
   }
   Tensor compute_general(Tensor* reuse, const std::array<const Tensor*, N>& in) const {
     const DType dtype = core::object_of(*in[0])->dtype;
-    return with_type<Op::domain>(
-        dtype, [&]<class T>() { return map_tensors(&dense_run<T>, &self(), in, dtype, reuse); });
+    return with_type<Op::domain>(dtype,
+                                 [&]<class T>() { return map_tensors(&dense_run<T>, &self(), in, dtype, reuse); });
   }
 
   template <std::size_t... I>
@@ -211,7 +210,7 @@ struct PartialProduct : Elementwise<PartialProduct<Op, I>, 1 + std::popcount(Op:
   auto partial(const auto&... values) const {
     const auto given = std::tie(values...);
     return [&]<std::size_t... J>(std::index_sequence<J...>) {
-      return op.template partial<I>(pick<int(J) < Op::info.inputs ? int(J) : 16>(given)...);
+      return op.template partial<I>(pick < int(J) < Op::info.inputs ? int(J) : 16 > (given)...);
     }(std::make_index_sequence<std::size_t(Op::info.inputs) + 1>{});
   }
   template <int Bit>

@@ -7,9 +7,7 @@
 
 namespace tlaloc::inline v0::ops {
 
-Tensor with_batch_axis(const Tensor& x, std::int64_t extent) {
-  return core::dispatch(Expand::in_front(extent), x);
-}
+Tensor with_batch_axis(const Tensor& x, std::int64_t extent) { return core::dispatch(Expand::in_front(extent), x); }
 
 void accumulate(Tensor& sum, Tensor term) {
   if (!term.defined()) return;

@@ -1,5 +1,5 @@
-// The family of linear operations of one operand: its tangent goes through the operation itself, its cotangent through the
-// transpose.
+// The family of linear operations of one operand: its tangent goes through the operation itself, its cotangent through
+// the transpose.
 //
 //     struct Permute : Linear<Permute> {
 //       static constexpr OpInfo info{.name = "permute"};

@@ -87,8 +87,7 @@ Tensor CrossEntropy::eval(const Tensor& logits, const Tensor& labels) const {
 
 void CrossEntropy::vjp(core::VjpCall& call) const {
   const Tensor& ct = call.cotangents[0];
-  if (call.wants(0))
-    call.gradients[0] = core::dispatch(CrossEntropyProduct{}, ct, call.saved.in(0), call.saved.in(1));
+  if (call.wants(0)) call.gradients[0] = core::dispatch(CrossEntropyProduct{}, ct, call.saved.in(0), call.saved.in(1));
   if (call.wants(1)) {
     const Tensor& logits = call.saved.in(0);
     const Tensor repeated = broadcast_to(expand_dims(ct, -1), shape_of(logits));
@@ -226,7 +225,8 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& labels, AxisRef axis) {
     try {
       return core::dispatch(ops::CrossEntropyOfClasses{}, moved, operands[1]);
     } catch (const ValueError& error) {
-      // The kernel that looks at the indices may see the hidden axes of enclosing vmaps; the operands are described here.
+      // The kernel that looks at the indices may see the hidden axes of enclosing vmaps; the operands are described
+      // here.
       throw ValueError(error.what() + ops::got(in) + "; number the classes from 0");
     }
   }

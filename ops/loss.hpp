@@ -1,5 +1,5 @@
-// The fused softmax cross-entropy, for labels that are rows of weights or class indices. It stands beside the composition
-// of log_softmax, multiply and sum that it equals.
+// The fused softmax cross-entropy, for labels that are rows of weights or class indices. It stands beside the
+// composition of log_softmax, multiply and sum that it equals.
 #pragma once
 
 #include "ops/internal.hpp"

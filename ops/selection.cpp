@@ -87,8 +87,7 @@ Tensor compare(const Tensor& a, const Tensor& b) {
   constexpr std::string_view name = name_of(relation);
   const Tensor* const in[] = {&a, &b};
   require_defined(name, in);
-  const DType dtype =
-      std::max(DType::i32, promote(name, core::object_of(a)->dtype, core::object_of(b)->dtype, in));
+  const DType dtype = std::max(DType::i32, promote(name, core::object_of(a)->dtype, core::object_of(b)->dtype, in));
   Tensor operands[] = {a, b};
   if (!aligned(a, b)) align(name, operands);
   return core::dispatch(Compare<relation>{}, as_dtype(operands[0], dtype), as_dtype(operands[1], dtype));
@@ -146,8 +145,7 @@ void Where::jvp(core::JvpCall& call) const {
 Tensor Cast::eval(const Tensor& x) const {
   const Tensor* const in[] = {&x};
   return with_any_type(from, [&]<class From>() {
-    return with_any_type(
-        to, [&]<class To>() { return map_tensors(&cast_run<To, From>, this, in, to, nullptr); });
+    return with_any_type(to, [&]<class To>() { return map_tensors(&cast_run<To, From>, this, in, to, nullptr); });
   });
 }
 
@@ -202,7 +200,8 @@ Tensor where(const Tensor& condition, const Tensor& yes, const Tensor& no) {
   const DType dtype = ops::promote("where", core::object_of(yes)->dtype, core::object_of(no)->dtype, in);
   Tensor operands[] = {condition, yes, no};
   ops::align("where", operands);
-  return core::dispatch(ops::Where{}, operands[0], ops::as_dtype(operands[1], dtype), ops::as_dtype(operands[2], dtype));
+  return core::dispatch(ops::Where{}, operands[0], ops::as_dtype(operands[1], dtype),
+                        ops::as_dtype(operands[2], dtype));
 }
 Tensor where(const Tensor& condition, Scalar yes, const Tensor& no) {
   const Tensor* const in[] = {&condition, &no};

@@ -95,8 +95,8 @@ Tensor broadcast_to(const Tensor& x, const Shape& shape) {
       throw ShapeError(refuse("axis " + std::to_string(i) + " has " + std::to_string(own.extent()) +
                               " elements, not 1 or " + std::to_string(wanted.extent())));
     if (ops::names_are_on() && own.axis().named() && wanted.axis().named() && own.axis() != wanted.axis())
-      throw AxisError(refuse("axis " + std::to_string(i) + " is called " + own.axis().name() + ", not " +
-                             wanted.axis().name()));
+      throw AxisError(
+          refuse("axis " + std::to_string(i) + " is called " + own.axis().name() + ", not " + wanted.axis().name()));
   }
   const Tensor result = ops::broadcast_by_position(x, shape);
   return core::with_names(result, shape.dims());
@@ -116,7 +116,8 @@ Tensor squeeze(const Tensor& x, AxisRef axis) {
   const Shape from = ops::shape_of(x);
   if (from[number].extent() != 1)
     throw ShapeError("squeeze: axis " + std::to_string(number) + " has " + std::to_string(from[number].extent()) +
-                     " elements" + ops::got(x) + "; only an axis of extent 1 can go; select() or a reduction takes others away");
+                     " elements" + ops::got(x) +
+                     "; only an axis of extent 1 can go; select() or a reduction takes others away");
   return core::dispatch(ops::Reshape(from, ops::without_axes(from, ops::AxisSet::single(number))), x);
 }
 

@@ -1,4 +1,5 @@
-// cond, switch_case, while_loop, fori_loop and scan: alone, and per example under vmap, against a loop over the examples.
+// cond, switch_case, while_loop, fori_loop and scan: alone, and per example under vmap, against a loop over the
+// examples.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -65,7 +66,11 @@ TEST(Cond, GivesEachExampleItsOwnBranch) {
 TEST(Cond, NothingInABranchNotTakenLeaks) {
   // At 0 and below, log and its derivatives are inf or nan, for captured values as for arguments.
   expect_mapped_as_looped(
-      [](const Tensor& x) { return cond(x > 0, [&] { return log(x); }, [&] { return x * x; }); }, {0, 2, -3, 0.5});
+      [](const Tensor& x) {
+        return cond(
+            x > 0, [&] { return log(x); }, [&] { return x * x; });
+      },
+      {0, 2, -3, 0.5});
 }
 
 TEST(Cond, AllExamplesOnOneSideRunThatBranchOnly) {
@@ -73,7 +78,8 @@ TEST(Cond, AllExamplesOnOneSideRunThatBranchOnly) {
   const Tensor xs = tensor<double>({1, 2, 3}, {batch});
   const Tensor ys = vmap(
       [&](const Tensor& x) {
-        return cond(x > 0, [&] { return 2.0 * x; }, [&] { return ++no, x; });
+        return cond(
+            x > 0, [&] { return 2.0 * x; }, [&] { return ++no, x; });
       },
       batch)(xs);
   EXPECT_TRUE(array_equal(ys, tensor<double>({2, 4, 6}, {batch})));
@@ -84,7 +90,11 @@ TEST(Cond, Nested) {
   expect_mapped_as_looped(
       [](const Tensor& x) {
         return cond(
-            x > 0, [&] { return cond(x > 2, [&] { return log(x - 2.0); }, [&] { return sqrt(2.0 - x) * x; }); },
+            x > 0,
+            [&] {
+              return cond(
+                  x > 2, [&] { return log(x - 2.0); }, [&] { return sqrt(2.0 - x) * x; });
+            },
             [&] { return x * x * x; });
       },
       {3, 1, -1, 5, 0.5, -2});
@@ -114,10 +124,11 @@ TEST(Cond, UnderTwoVmapsWithTheConditionInBoth) {
   const Tensor xs = tensor<double>({1, -2, 3}, {batch});
   const Tensor ys = tensor<double>({2, -1}, {row});
   const auto f = [](const Tensor& x, const Tensor& y) {
-    return cond(x + y > 0, [&] { return log(x + y) * x; }, [&] { return x * y; });
+    return cond(
+        x + y > 0, [&] { return log(x + y) * x; }, [&] { return x * y; });
   };
-  const auto mapped = vmap([&](const Tensor& x) { return vmap([&](const Tensor& y) { return grad(f)(x, y); }, row)(ys); },
-                           batch)(xs);
+  const auto mapped =
+      vmap([&](const Tensor& x) { return vmap([&](const Tensor& y) { return grad(f)(x, y); }, row)(ys); }, batch)(xs);
   for (int i = 0; i < 3; ++i)
     for (int j = 0; j < 2; ++j)
       EXPECT_NEAR(select(select(mapped, batch, i), row, j).item<double>(),
@@ -125,15 +136,25 @@ TEST(Cond, UnderTwoVmapsWithTheConditionInBoth) {
 }
 
 TEST(Cond, RefusesWhatIsNoCondition) {
-  const auto run = [](const Tensor& c) { return cond(c, [] { return 1; }, [] { return 2; }); };
+  const auto run = [](const Tensor& c) {
+    return cond(
+        c, [] { return 1; }, [] { return 2; });
+  };
   EXPECT_THROW(run(tensor<double>(1)), DTypeError);
   EXPECT_THROW(run(tensor<bool>({true, false})), ShapeError);
   EXPECT_THROW(run(Tensor()), ValueError);
   EXPECT_EQ(run(tensor<bool>(true)), 1);
   const Tensor xs = tensor<double>({1, -1}, {batch});
-  EXPECT_THROW(
-      vmap([](const Tensor& x) { return cond(x > 0, [&] { return x; }, [&] { return stack({x, x}); }); }, batch)(xs),
-      ShapeError);
+  EXPECT_THROW(vmap(
+                   [](const Tensor& x) {
+                     return cond(
+                         x > 0, [&] { return x; },
+                         [&] {
+                           return stack({x, x});
+                         });
+                   },
+                   batch)(xs),
+               ShapeError);
 }
 
 TEST(SwitchCase, TakesTheBranchOfEachExample) {
@@ -165,8 +186,8 @@ TEST(WhileLoop, WhatWouldHappenAfterTheLastTripDoesNot) {
 
 TEST(WhileLoop, StopsAtOnceWhereTheConditionIsFalse) {
   int trips = 0;
-  const Tensor x = while_loop([](const Tensor& a) { return a < 0; }, [&](const Tensor& a) { return ++trips, a; },
-                              tensor<double>(1));
+  const Tensor x =
+      while_loop([](const Tensor& a) { return a < 0; }, [&](const Tensor& a) { return ++trips, a; }, tensor<double>(1));
   EXPECT_EQ(x.item<double>(), 1);
   EXPECT_EQ(trips, 0);
 }
@@ -199,8 +220,12 @@ TEST(Regions, EndWhenABranchThrows) {
         x > 0, [&]() -> Tensor { throw std::runtime_error("out"); }, [&] { return x; });
   };
   EXPECT_THROW(vmap(throwing, batch)(xs), std::runtime_error);
-  expect_mapped_as_looped([](const Tensor& x) { return cond(x > 0, [&] { return log(x); }, [&] { return x * x; }); },
-                          {1, -1});
+  expect_mapped_as_looped(
+      [](const Tensor& x) {
+        return cond(
+            x > 0, [&] { return log(x); }, [&] { return x * x; });
+      },
+      {1, -1});
 }
 
 }  // namespace

@@ -168,12 +168,14 @@ TEST(Linearize, IsTheJvpWithoutRunningTheFunctionAgain) {
     const Tensor tangent = scale * tensor<double>({1, 2, -1}, {in});
     const Tensor pushed = derivative(tangent);
     EXPECT_EQ(runs, 1);
-    expect_near(pushed, jvp([](const Tensor& x) { return tanh(matmul(x, weights())); }, point(), tangent).second, 1e-12);
+    expect_near(pushed, jvp([](const Tensor& x) { return tanh(matmul(x, weights())); }, point(), tangent).second,
+                1e-12);
   }
 }
 
 TEST(Linearize, TakesOneTangentForEachArgument) {
-  const auto [value, derivative] = linearize([](const Tensor& x, const Tensor& w) { return matmul(x, w); }, point(), weights());
+  const auto [value, derivative] =
+      linearize([](const Tensor& x, const Tensor& w) { return matmul(x, w); }, point(), weights());
   const Tensor dx = tensor<double>({1, 0, -1}, {in});
   const Tensor dw = 0.5 * weights();
   expect_near(derivative(dx, dw), matmul(dx, weights()) + matmul(point(), dw), 1e-12);

@@ -1,4 +1,5 @@
-// What the tests of transforms share: tensors of one number, and whether transforms still work after something went wrong.
+// What the tests of transforms share: tensors of one number, and whether transforms still work after something went
+// wrong.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -61,14 +61,13 @@ BranchScope::BranchScope(const Tensor& mask) : state_(std::make_unique<State>(ma
 BranchScope::~BranchScope() = default;
 
 Tensor logical_not(const Tensor& mask) { return equal(mask, full({}, 0, DType::boolean)); }
-Tensor narrowed(const Tensor& mask, const Tensor& further) {
-  return where(mask, further, full({}, 0, DType::boolean));
-}
+Tensor narrowed(const Tensor& mask, const Tensor& further) { return where(mask, further, full({}, 0, DType::boolean)); }
 
 void merge(std::string_view op, const Tensor& mask, const Leaves& taken, const Leaves& other) {
   if (taken.size() != other.size())
-    throw ValueError(std::string(op) + ": one result holds " + std::to_string(taken.size()) + " tensors and the other " +
-                     std::to_string(other.size()) + "; both must be trees of one structure");
+    throw ValueError(std::string(op) + ": one result holds " + std::to_string(taken.size()) +
+                     " tensors and the other " + std::to_string(other.size()) +
+                     "; both must be trees of one structure");
   for (std::size_t i = 0; i < taken.size(); ++i) {
     Tensor& a = *taken[i];
     const Tensor& b = *other[i];
@@ -96,7 +95,8 @@ std::int64_t scan_length(const ConstLeaves& xs) {
     length = x->extent(0);
   }
   if (length == 0)
-    throw ValueError("scan: there is nothing along axis 0, so that the outputs' shape is not known; leave the scan out");
+    throw ValueError(
+        "scan: there is nothing along axis 0, so that the outputs' shape is not known; leave the scan out");
   return length;
 }
 

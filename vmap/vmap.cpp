@@ -95,7 +95,8 @@ int MapScope::State::axis_by_number(const Tensor& x, std::size_t number, int axi
                     got() + "; say with in_axes() what is mapped and what is shared, or map by name");
   if (place < 0 || place >= rank)
     throw AxisError("vmap: in_axes asks for axis " + std::to_string(axis) + " of argument " + std::to_string(number) +
-                    ", which has " + std::to_string(rank) + " axes" + got() + "; in_axes says `none` for what is shared");
+                    ", which has " + std::to_string(rank) + " axes" + got() +
+                    "; in_axes says `none` for what is shared");
   const Axis name = visible_dims(x)[static_cast<std::size_t>(place)].axis();
   if (options.axis.named() && name.named() && name != options.axis)
     throw AxisError("vmap: in_axes maps axis " + std::to_string(axis) + " of argument " + std::to_string(number) +
@@ -117,8 +118,8 @@ std::int64_t MapScope::State::common_extent() const {
     throw ValueError("vmap: no argument is mapped" +
                      (options.axis.named() ? ": none has the axis " + options.axis.name() : std::string()) + got() +
                      "; map one, or say how many examples there are with axis_size()");
-  const auto most = std::max_element(votes.begin(), votes.end(),
-                                     [](const auto& a, const auto& b) { return a.second < b.second; });
+  const auto most =
+      std::max_element(votes.begin(), votes.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
   const auto text_of = [&](const Argument& a) {
     return "argument " + std::to_string(a.number) + " has " + std::to_string(extent_of(a)) +
            " examples along its axis " + std::to_string(a.axis);

@@ -3,18 +3,20 @@
 //     Tensor y = cond(x > 0, [](const Tensor& a) { return sqrt(a); }, [](const Tensor& a) { return -a; }, x);
 //     Tensor r = while_loop([](const Tensor& a) { return a < 100; }, [](const Tensor& a) { return 2 * a; }, x);
 //
-// Where the condition is one number, plain `if`, `for` and `while` do as well, and these are no different: only what is taken
-// runs. Inside a vmap, where each example has its own condition, these give each example its own branch and its own number of
-// trips:
+// Where the condition is one number, plain `if`, `for` and `while` do as well, and these are no different: only what is
+// taken runs. Inside a vmap, where each example has its own condition, these give each example its own branch and its
+// own number of trips:
 //
 // * When all examples agree, only the branch they take runs; a loop runs as long as any example goes on.
-// * Otherwise both branches run, for the whole batch, so their side effects happen in both. The examples that are not active hold
-//   the first active one's values while a branch runs (arguments and captured tensors alike) and have no gradient from it, so
-//   nothing in a branch that an example does not take can fail for it or put a nan into its result or derivative.
+// * Otherwise both branches run, for the whole batch, so their side effects happen in both. The examples that are not
+// active hold
+//   the first active one's values while a branch runs (arguments and captured tensors alike) and have no gradient from
+//   it, so nothing in a branch that an example does not take can fail for it or put a nan into its result or
+//   derivative.
 //
-// All are differentiated in both modes, to any order, with memory for what was really run. A condition is a bool tensor of rank 0
-// and has no derivative. States and results are trees; both branches, and a loop's body, give trees of equal structure, dtypes and
-// sizes: ShapeError or DTypeError otherwise.
+// All are differentiated in both modes, to any order, with memory for what was really run. A condition is a bool tensor
+// of rank 0 and has no derivative. States and results are trees; both branches, and a loop's body, give trees of equal
+// structure, dtypes and sizes: ShapeError or DTypeError otherwise.
 #pragma once
 
 #include <cstdint>
@@ -145,19 +147,19 @@ State fori_loop(std::int64_t begin, std::int64_t end, Body&& body, State state) 
   for (std::int64_t i = begin; i < end; ++i) state = State(body(i, std::as_const(state)));
   return state;
 }
-/// The same with bounds that are integer tensors of rank 0, which may differ from example to example; i is then a tensor too.
+/// The same with bounds that are integer tensors of rank 0, which may differ from example to example; i is then a
+/// tensor too.
 template <class Body, class State>
 State fori_loop(const Tensor& begin, const Tensor& end, Body&& body, State state) {
-  auto result = while_loop([&](const std::pair<Tensor, State>& s) { return s.first < end; },
-                           [&](const std::pair<Tensor, State>& s) {
-                             return std::pair<Tensor, State>(s.first + 1, body(s.first, s.second));
-                           },
-                           std::pair<Tensor, State>(begin, std::move(state)));
+  auto result = while_loop(
+      [&](const std::pair<Tensor, State>& s) { return s.first < end; },
+      [&](const std::pair<Tensor, State>& s) { return std::pair<Tensor, State>(s.first + 1, body(s.first, s.second)); },
+      std::pair<Tensor, State>(begin, std::move(state)));
   return std::move(result.second);
 }
 
-/// Runs `(carry, y) = f(carry, x)` for each x along axis 0 of the tensors of xs; returns the last carry and the ys, stacked along a
-/// new axis 0. ValueError when there is nothing along the axis: the shape of a y is not known then.
+/// Runs `(carry, y) = f(carry, x)` for each x along axis 0 of the tensors of xs; returns the last carry and the ys,
+/// stacked along a new axis 0. ValueError when there is nothing along the axis: the shape of a y is not known then.
 template <class F, class Carry, class Xs>
 auto scan(F&& f, Carry carry, const Xs& xs) {
   core::ConstLeaves given;

@@ -35,8 +35,8 @@ Tensor from_data(const std::vector<T>& data, const Shape& shape)
   return core::from_data(data.data(), data.size(), dtype_of<T>, shape);
 }
 
-/// `tensor<float>(2.5)`: a tensor of rank 0. The number's type is deduced, so that braces never are one: `tensor<int>({1})`
-/// has rank 1, whatever the compiler makes of it otherwise.
+/// `tensor<float>(2.5)`: a tensor of rank 0. The number's type is deduced, so that braces never are one:
+/// `tensor<int>({1})` has rank 1, whatever the compiler makes of it otherwise.
 template <element T, std::convertible_to<T> Number>
 Tensor tensor(Number number) {
   const T value = static_cast<T>(number);

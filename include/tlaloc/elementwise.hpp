@@ -5,12 +5,12 @@
 // the right as in NumPy (an extent of 1 stretches), and two different names in one place are an AxisError. A number
 // stands for a tensor of any shape and adapts to the tensor's dtype.
 //
-// Types. bool < i32 < i64 < floats: the result has the higher of the two. f32 with f64 is a DTypeError (see `cast`). Functions of
-// the real numbers (exp, tanh, ...) and `divide` turn bools and integers into f32.
+// Types. bool < i32 < i64 < floats: the result has the higher of the two. f32 with f64 is a DTypeError (see `cast`).
+// Functions of the real numbers (exp, tanh, ...) and `divide` turn bools and integers into f32.
 //
-// All throw ShapeError, AxisError or DTypeError before anything is computed. Every operation has derivatives of every order
-// unless it says otherwise; a zero cotangent gives a zero gradient, whatever the partial derivative there is, so that
-// `where(x > 0, sqrt(x), 0.0)` is right at 0 as it is written.
+// All throw ShapeError, AxisError or DTypeError before anything is computed. Every operation has derivatives of every
+// order unless it says otherwise; a zero cotangent gives a zero gradient, whatever the partial derivative there is, so
+// that `where(x > 0, sqrt(x), 0.0)` is right at 0 as it is written.
 #pragma once
 
 #include <tlaloc/dtype.hpp>
@@ -32,7 +32,8 @@ TLALOC_API Tensor multiply(const Tensor& a, Scalar b);
 TLALOC_API Tensor divide(const Tensor& a, const Tensor& b);
 TLALOC_API Tensor divide(const Tensor& a, Scalar b);
 TLALOC_API Tensor divide(Scalar a, const Tensor& b);
-/// a / b rounded down, without a derivative. Integers stay integers and wrap around; ValueError when they are divided by 0.
+/// a / b rounded down, without a derivative. Integers stay integers and wrap around; ValueError when they are divided
+/// by 0.
 TLALOC_API Tensor floor_divide(const Tensor& a, const Tensor& b);
 TLALOC_API Tensor floor_divide(const Tensor& a, Scalar b);
 TLALOC_API Tensor floor_divide(Scalar a, const Tensor& b);
@@ -43,8 +44,8 @@ TLALOC_API Tensor maximum(const Tensor& a, const Tensor& b);
 TLALOC_API Tensor maximum(const Tensor& a, Scalar b);
 TLALOC_API Tensor minimum(const Tensor& a, const Tensor& b);
 TLALOC_API Tensor minimum(const Tensor& a, Scalar b);
-/// x, but not below `low` nor above `high` (which wins where they cross); nan where any of them is nan. At a bound x keeps
-/// the whole cotangent; beyond, a bound that is a tensor has it.
+/// x, but not below `low` nor above `high` (which wins where they cross); nan where any of them is nan. At a bound x
+/// keeps the whole cotangent; beyond, a bound that is a tensor has it.
 TLALOC_API Tensor clip(const Tensor& x, Scalar low, Scalar high);
 TLALOC_API Tensor clip(const Tensor& x, const Tensor& low, const Tensor& high);
 
@@ -96,7 +97,8 @@ TLALOC_API Tensor erf(const Tensor& x);
 TLALOC_API Tensor tanh(const Tensor& x);
 /// 1 / (1 + e^-x), without overflow in between. f32 within 2.5 ULP.
 TLALOC_API Tensor sigmoid(const Tensor& x);
-/// log(1 + e^x) and log(sigmoid(x)), without overflow. f32 within 2 ULP; their derivatives keep that accuracy in the tails.
+/// log(1 + e^x) and log(sigmoid(x)), without overflow. f32 within 2 ULP; their derivatives keep that accuracy in the
+/// tails.
 TLALOC_API Tensor softplus(const Tensor& x);
 TLALOC_API Tensor log_sigmoid(const Tensor& x);
 /// max(x, 0); nan stays nan. Its derivative at 0 is 0.
@@ -121,8 +123,8 @@ TLALOC_API Tensor greater(const Tensor& a, Scalar b);
 TLALOC_API Tensor greater_equal(const Tensor& a, const Tensor& b);
 TLALOC_API Tensor greater_equal(const Tensor& a, Scalar b);
 
-/// On truth values: other types are cast to bool first, so that what is not 0 is true. No derivative. Operators && and ||
-/// do not do this, since they could not hold back their second operand.
+/// On truth values: other types are cast to bool first, so that what is not 0 is true. No derivative. Operators && and
+/// || do not do this, since they could not hold back their second operand.
 TLALOC_API Tensor logical_and(const Tensor& a, const Tensor& b);
 TLALOC_API Tensor logical_or(const Tensor& a, const Tensor& b);
 TLALOC_API Tensor logical_xor(const Tensor& a, const Tensor& b);
@@ -168,7 +170,8 @@ inline Tensor operator>=(const Tensor& a, const Tensor& b) { return greater_equa
 inline Tensor operator>=(const Tensor& a, Scalar b) { return greater_equal(a, b); }
 inline Tensor operator>=(Scalar a, const Tensor& b) { return less_equal(b, a); }
 
-/// The operation is `maximum`; deleted so that `using namespace std` does not turn max(x, y) into a comparison of handles.
+/// The operation is `maximum`; deleted so that `using namespace std` does not turn max(x, y) into a comparison of
+/// handles.
 const Tensor& max(const Tensor& a, const Tensor& b) = delete;
 const Tensor& min(const Tensor& a, const Tensor& b) = delete;
 

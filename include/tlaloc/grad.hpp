@@ -7,13 +7,13 @@
 //     auto [y, pullback] = vjp(f, w, x);                             // any result
 //     auto [dw, dx] = pullback(ct);                                  // as often as wanted
 //
-// The function runs once, on ordinary values: `if`, `for`, item() and printing work inside it. Arguments and results are
-// trees (<tlaloc/tree.hpp>); the gradient by an argument is a tree like it, with the argument's names. Arguments are passed on
-// as they come; those that are differentiated are copied first.
+// The function runs once, on ordinary values: `if`, `for`, item() and printing work inside it. Arguments and results
+// are trees (<tlaloc/tree.hpp>); the gradient by an argument is a tree like it, with the argument's names. Arguments
+// are passed on as they come; those that are differentiated are copied first.
 //
-// grad throws ShapeError when the result is not of rank 0, and DTypeError when it or a differentiated tensor is not a float
-// (within a larger argument such tensors are left alone: their gradient is the empty tensor). An argument that is not used has
-// a gradient of zeros. What the function throws passes through and leaves the library as it was.
+// grad throws ShapeError when the result is not of rank 0, and DTypeError when it or a differentiated tensor is not a
+// float (within a larger argument such tensors are left alone: their gradient is the empty tensor). An argument that is
+// not used has a gradient of zeros. What the function throws passes through and leaves the library as it was.
 #pragma once
 
 #include <cstddef>
@@ -227,8 +227,8 @@ class Gradient {
 
 }  // namespace core
 
-/// The gradient of f, a function with a float result of rank 0, by the arguments that argnums names: one tree, or a tuple. When
-/// f returns std::pair<Tensor, Aux>, the result is std::pair(gradient, aux).
+/// The gradient of f, a function with a float result of rank 0, by the arguments that argnums names: one tree, or a
+/// tuple. When f returns std::pair<Tensor, Aux>, the result is std::pair(gradient, aux).
 template <class F, int... I>
 auto grad(F f, ArgNums<I...>) {
   return core::Gradient<false, F, I...>(std::move(f));
@@ -259,8 +259,8 @@ class Pullback {
   Pullback(GradScope scope, std::tuple<Args...> arguments)
       : scope_(std::make_shared<GradScope>(std::move(scope))), arguments_(std::move(arguments)) {}
 
-  /// The gradient by each argument: one tree, or a tuple. `cotangent` is a tree like the result; empty tensors stand for zero.
-  /// ShapeError when a cotangent has another dtype, names or sizes than its result.
+  /// The gradient by each argument: one tree, or a tuple. `cotangent` is a tree like the result; empty tensors stand
+  /// for zero. ShapeError when a cotangent has another dtype, names or sizes than its result.
   auto operator()(const R& cotangent) const {
     ConstLeaves given;
     collect_leaves(cotangent, given);
@@ -287,8 +287,8 @@ class Pullback {
 
 }  // namespace core
 
-/// f(args...) and its pull-back: std::pair(value, pullback). Every argument is differentiated by; the result is any tree. The
-/// pull-back holds what the way back needs, and may be called as often as wanted, by one thread at a time.
+/// f(args...) and its pull-back: std::pair(value, pullback). Every argument is differentiated by; the result is any
+/// tree. The pull-back holds what the way back needs, and may be called as often as wanted, by one thread at a time.
 template <class F, class... Args>
 auto vjp(F&& f, const Args&... args) {
   std::tuple<Args...> originals(args...);

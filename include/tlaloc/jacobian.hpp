@@ -6,12 +6,12 @@
 //     Tensor hv = hvp(loss, x, v);                 // hessian(loss)(x) times v, without the Hessian
 //     auto [y, derivative] = linearize(f, x);      // derivative(dx): f runs once, the derivative as often as wanted
 //
-// An axis of x whose name the result has too is primed: the Hessian of a function of [feature 3] is [feature 3, feature' 3].
-// jacrev suits functions with fewer results than arguments, jacfwd the others. All rows (or columns) are computed at once, by vmap;
-// `chunk_size(n)` computes n at a time and bounds the memory.
+// An axis of x whose name the result has too is primed: the Hessian of a function of [feature 3] is [feature 3,
+// feature' 3]. jacrev suits functions with fewer results than arguments, jacfwd the others. All rows (or columns) are
+// computed at once, by vmap; `chunk_size(n)` computes n at a time and bounds the memory.
 //
-// Arguments are trees, and so are results: a Tensor gives a tree like the argument; any other result, a std::vector with such a tree
-// for each of its tensors in order. Several argnums give tuples.
+// Arguments are trees, and so are results: a Tensor gives a tree like the argument; any other result, a std::vector
+// with such a tree for each of its tensors in order. Several argnums give tuples.
 #pragma once
 
 #include <algorithm>
@@ -38,8 +38,8 @@ namespace core {
 /// The derivative of output k of a scope that has ended by each of its inputs: [axes of output..., axes of input...].
 TLALOC_API void jacobian_by_rows(GradScope& scope, std::size_t k, ChunkSize chunk, std::span<Tensor> blocks);
 
-/// The derivative of each result by one input. `push` takes a tangent of the input to the results' tangents, and gives the
-/// results themselves.
+/// The derivative of each result by one input. `push` takes a tangent of the input to the results' tangents, and gives
+/// the results themselves.
 struct Pushed {
   std::vector<Tensor> values;
   std::vector<Tensor> tangents;
@@ -169,8 +169,8 @@ auto jacfwd(F f, ChunkSize chunk = {}) {
   return jacfwd(std::move(f), argnums<0>, chunk);
 }
 
-/// The second derivatives of f, a function with a float result of rank 0: jacfwd of grad. By several arguments, or by a tree, it
-/// is a std::vector with a tree (or tuple of trees) for each tensor of the gradient.
+/// The second derivatives of f, a function with a float result of rank 0: jacfwd of grad. By several arguments, or by a
+/// tree, it is a std::vector with a tree (or tuple of trees) for each tensor of the gradient.
 template <class F, int... I>
 auto hessian(F f, ArgNums<I...> by, ChunkSize chunk = {}) {
   return jacfwd(grad(std::move(f), by), by, chunk);
@@ -186,10 +186,11 @@ T hvp(F f, const T& x, const T& vector) {
   return jvp(grad(std::move(f)), x, vector).second;
 }
 
-/// f(args...) and its derivative there: std::pair(value, derivative). f runs once; derivative(tangents...) takes one tangent for
-/// each argument, as jvp does, and may be called as often as wanted.
+/// f(args...) and its derivative there: std::pair(value, derivative). f runs once; derivative(tangents...) takes one
+/// tangent for each argument, as jvp does, and may be called as often as wanted.
 ///
-/// The derivative is the transpose of the pull-back, which is linear in its cotangent and so can be recorded once for all.
+/// The derivative is the transpose of the pull-back, which is linear in its cotangent and so can be recorded once for
+/// all.
 template <class F, class... Args>
 auto linearize(F&& f, const Args&... args) {
   auto [value, pullback] = vjp(std::forward<F>(f), args...);

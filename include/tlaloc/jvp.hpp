@@ -3,9 +3,9 @@
 //     auto [y, dy] = jvp(f, x, dx);                                          // one argument
 //     auto [y, dy] = jvp(f, std::tuple(w, x), std::tuple(dw, dx));           // several
 //
-// The function runs once, on ordinary values. dy is the derivative of f at the primals in the direction of the tangents: a tree
-// like y. A tangent has the dtype and sizes of its primal; the empty tensor stands for zero, and is what a primal that is not a
-// float has. Results that do not depend on a primal have a tangent of zeros.
+// The function runs once, on ordinary values. dy is the derivative of f at the primals in the direction of the
+// tangents: a tree like y. A tangent has the dtype and sizes of its primal; the empty tensor stands for zero, and is
+// what a primal that is not a float has. Results that do not depend on a primal have a tangent of zeros.
 #pragma once
 
 #include <memory>
@@ -51,8 +51,8 @@ inline constexpr bool is_tuple<std::tuple<T...>> = true;
 
 }  // namespace core
 
-/// std::pair(f(primals), the derivative in the direction of the tangents). A std::tuple is one argument for each element; anything
-/// else is one argument. ShapeError or DTypeError when a tangent does not fit its primal.
+/// std::pair(f(primals), the derivative in the direction of the tangents). A std::tuple is one argument for each
+/// element; anything else is one argument. ShapeError or DTypeError when a tangent does not fit its primal.
 template <class F, class Primals, class Tangents>
 auto jvp(F&& f, Primals primals, const Tangents& tangents) {
   static_assert(std::is_same_v<Primals, Tangents>, "jvp: the tangents must be a tree of the primals' type");

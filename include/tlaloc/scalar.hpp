@@ -20,7 +20,8 @@ class Scalar {
  public:
   template <number T>
   constexpr Scalar(T value)
-      : real_(static_cast<double>(value)), whole_(static_cast<std::int64_t>(integer<T> ? value : T{0})),
+      : real_(static_cast<double>(value)),
+        whole_(static_cast<std::int64_t>(integer<T> ? value : T{0})),
         is_float_(std::floating_point<T>) {}
 
   constexpr bool is_float() const { return is_float_; }

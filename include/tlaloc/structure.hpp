@@ -1,7 +1,8 @@
 // Operations that rearrange elements: nothing is computed, and most results are views that copy nothing.
 //
 // An axis is said by name or by number (negative numbers count from the last). All work for every dtype and are
-// differentiable for floats. All throw AxisError for an axis that is not there and ShapeError for extents that do not fit.
+// differentiable for floats. All throw AxisError for an axis that is not there and ShapeError for extents that do not
+// fit.
 #pragma once
 
 #include <cstdint>
@@ -66,8 +67,8 @@ TLALOC_API Tensor slice(const Tensor& x, AxisRef axis, std::int64_t start, std::
                         std::int64_t step = 1);
 /// The part at one position of an axis, which goes away. ValueError when there is no such position.
 TLALOC_API Tensor select(const Tensor& x, AxisRef axis, std::int64_t index);
-/// x cut along an axis: into `count` equal parts, or into parts of these extents. ShapeError when they do not make up the
-/// axis.
+/// x cut along an axis: into `count` equal parts, or into parts of these extents. ShapeError when they do not make up
+/// the axis.
 TLALOC_API std::vector<Tensor> split(const Tensor& x, AxisRef axis, std::int64_t count);
 TLALOC_API std::vector<Tensor> split(const Tensor& x, AxisRef axis, std::span<const std::int64_t> extents);
 inline std::vector<Tensor> split(const Tensor& x, AxisRef axis, std::initializer_list<std::int64_t> extents) {

@@ -6,8 +6,8 @@
 //     sum(x).item<float>()   // 10
 //     std::cout << x;
 //
-// A Tensor is a handle of eight bytes: copying it shares the value, which never changes. Inside a transform a tensor may
-// belong to that transform; using it after the transform has ended, or on another thread, is a LevelError.
+// A Tensor is a handle of eight bytes: copying it shares the value, which never changes. Inside a transform a tensor
+// may belong to that transform; using it after the transform has ended, or on another thread, is a LevelError.
 #pragma once
 
 #include <atomic>
@@ -68,8 +68,8 @@ class Tensor {
   TLALOC_API std::vector<Axis> axes() const;
 
   /// The value of a tensor with one element. T is the tensor's own type, or one that holds all its values (double for
-  /// f32 and i32, int64 for i32 and bool...). Reads through grad and jvp; a value mapped by a running vmap has no single
-  /// number and is refused.
+  /// f32 and i32, int64 for i32 and bool...). Reads through grad and jvp; a value mapped by a running vmap has no
+  /// single number and is refused.
   template <element T>
   T item() const;
 
@@ -109,7 +109,8 @@ class Tensor {
       core::destroy(counted());
   }
 
-  // The address of a 64-byte aligned object and, in the low six bits, how many of its level annotations this handle sees.
+  // The address of a 64-byte aligned object and, in the low six bits, how many of its level annotations this handle
+  // sees.
   std::uintptr_t bits_ = 0;
 };
 

@@ -9,12 +9,12 @@
 //     vmap(f, in_axes(none), axis_size(5))(w)            // nothing mapped: five times the same
 //     vmap(f, batch, chunk_size(64))(x)                  // 64 examples at a time: the same result in less memory
 //
-// Inside, the mapped axis is hidden: the function is written for one example. Each operation runs once for all of them. A value
-// that differs between the examples has no single number: item(), `if` and span() on it are a LevelError; choose with where().
-// An operation inside that meets a tensor showing the mapped name is an AxisError.
+// Inside, the mapped axis is hidden: the function is written for one example. Each operation runs once for all of them.
+// A value that differs between the examples has no single number: item(), `if` and span() on it are a LevelError;
+// choose with where(). An operation inside that meets a tensor showing the mapped name is an AxisError.
 //
-// Results have the batch axis in front (or where out_axes says), with its name; a result that does not depend on the batch is
-// repeated. Arguments and results are trees. Batches of 0 work.
+// Results have the batch axis in front (or where out_axes says), with its name; a result that does not depend on the
+// batch is repeated. Arguments and results are trees. Batches of 0 work.
 #pragma once
 
 #include <cstdint>
@@ -111,8 +111,8 @@ class TLALOC_API MapScope {
   MapScope& operator=(const MapScope&) = delete;
   ~MapScope();
 
-  /// Announces a tensor of an argument; start() checks them all, begins the transform for the chunk that begins at example
-  /// `begin`, and replaces the mapped ones. Returns the number of examples in all.
+  /// Announces a tensor of an argument; start() checks them all, begins the transform for the chunk that begins at
+  /// example `begin`, and replaces the mapped ones. Returns the number of examples in all.
   void argument(Tensor& leaf, std::size_t number);
   std::int64_t start(std::int64_t begin = 0);
   /// Takes the results out of the transform and puts the batch axis where it belongs.
@@ -193,12 +193,12 @@ class Mapped {
 
 }  // namespace core
 
-/// f mapped over a batch. The options, in any order: an Axis (maps every tensor that has it, unless in_axes says otherwise, and
-/// names the result's batch axis), in_axes, out_axes, axis_size, chunk_size (then f runs once for each chunk, and copyable
-/// arguments are copied for each). Without an Axis or in_axes, axis 0 of every tensor is mapped.
+/// f mapped over a batch. The options, in any order: an Axis (maps every tensor that has it, unless in_axes says
+/// otherwise, and names the result's batch axis), in_axes, out_axes, axis_size, chunk_size (then f runs once for each
+/// chunk, and copyable arguments are copied for each). Without an Axis or in_axes, axis 0 of every tensor is mapped.
 ///
-/// When the result is called: AxisError for an axis that is not there, has another name, or is already mapped; ShapeError when
-/// the mapped axes have different extents; ValueError when nothing is mapped and no axis_size is given.
+/// When the result is called: AxisError for an axis that is not there, has another name, or is already mapped;
+/// ShapeError when the mapped axes have different extents; ValueError when nothing is mapped and no axis_size is given.
 template <class F, class... Options>
 auto vmap(F f, Options... options) {
   core::MapOptions all;

@@ -89,9 +89,15 @@ void pack(U* to, const U* from, const Layout& layout, std::int64_t begin, std::i
 void pack_elements(std::byte* to, const Operand& operand, const Layout& layout, std::int64_t begin,
                    std::int64_t count) {
   switch (operand.element_size) {
-    case 1: return pack(reinterpret_cast<std::uint8_t*>(to), reinterpret_cast<const std::uint8_t*>(operand.data), layout, begin, count);
-    case 4: return pack(reinterpret_cast<std::uint32_t*>(to), reinterpret_cast<const std::uint32_t*>(operand.data), layout, begin, count);
-    default: return pack(reinterpret_cast<std::uint64_t*>(to), reinterpret_cast<const std::uint64_t*>(operand.data), layout, begin, count);
+    case 1:
+      return pack(reinterpret_cast<std::uint8_t*>(to), reinterpret_cast<const std::uint8_t*>(operand.data), layout,
+                  begin, count);
+    case 4:
+      return pack(reinterpret_cast<std::uint32_t*>(to), reinterpret_cast<const std::uint32_t*>(operand.data), layout,
+                  begin, count);
+    default:
+      return pack(reinterpret_cast<std::uint64_t*>(to), reinterpret_cast<const std::uint64_t*>(operand.data), layout,
+                  begin, count);
   }
 }
 

@@ -32,8 +32,8 @@ struct Operand {
   const std::int64_t* strides;  // in elements, one a dimension; null: dense
 };
 
-/// Runs `run` over operands of any layout, in pieces that fit the nearest cache, shared among the threads. The output is
-/// dense, of extents `extents`. At most `max_operands` operands.
+/// Runs `run` over operands of any layout, in pieces that fit the nearest cache, shared among the threads. The output
+/// is dense, of extents `extents`. At most `max_operands` operands.
 constexpr int max_operands = 6;
 void map(DenseRun run, const void* op, std::span<const std::int64_t> extents, std::span<const Operand> in,
          std::byte* out, std::int64_t out_element_size);

@@ -45,32 +45,19 @@ struct Strides {
 
 Strides strides_of(Layout layout, std::int64_t batch, std::int64_t rows, std::int64_t cols) {
   switch (layout) {
-    case Layout::row_major:
-      return {rows * cols, cols, 1};
-    case Layout::transposed:
-      return {rows * cols, 1, rows};
-    case Layout::padded:
-      return {rows * (cols + 3) + 5, cols + 3, 1};
-    case Layout::padded_transposed:
-      return {(rows + 3) * cols + 5, 1, rows + 3};
-    case Layout::shared:
-      return {0, cols, 1};
-    case Layout::shared_transposed:
-      return {0, 1, rows};
-    case Layout::row_of_all:
-      return {cols, 0, 1};
-    case Layout::column_of_all:
-      return {rows, 1, 0};
-    case Layout::number_of_all:
-      return {1, 0, 0};
-    case Layout::rows_backwards:
-      return {rows * cols, -cols, 1};
-    case Layout::columns_backwards:
-      return {-rows * cols, cols, -1};
-    case Layout::batch_innermost:
-      return {1, cols * batch, batch};
-    case Layout::every_other:
-      return {2 * rows * cols, 2 * cols, 2};
+    case Layout::row_major: return {rows * cols, cols, 1};
+    case Layout::transposed: return {rows * cols, 1, rows};
+    case Layout::padded: return {rows * (cols + 3) + 5, cols + 3, 1};
+    case Layout::padded_transposed: return {(rows + 3) * cols + 5, 1, rows + 3};
+    case Layout::shared: return {0, cols, 1};
+    case Layout::shared_transposed: return {0, 1, rows};
+    case Layout::row_of_all: return {cols, 0, 1};
+    case Layout::column_of_all: return {rows, 1, 0};
+    case Layout::number_of_all: return {1, 0, 0};
+    case Layout::rows_backwards: return {rows * cols, -cols, 1};
+    case Layout::columns_backwards: return {-rows * cols, cols, -1};
+    case Layout::batch_innermost: return {1, cols * batch, batch};
+    case Layout::every_other: return {2 * rows * cols, 2 * cols, 2};
   }
   return {};
 }
