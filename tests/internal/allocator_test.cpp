@@ -158,10 +158,15 @@ TEST_F(Allocator, ARepeatedLargeResultCostsNoPageFault) {
   use();
   use();
   const std::int64_t reserved = memory_stats().reserved;
-  const long before = faults();
-  for (int round = 0; round < 10; ++round) use();
-  // Other threads of this process (a sanitizer's) may take a few; fresh memory would take 26 to 13,312 a round.
-  EXPECT_LT(faults() - before, 20);
+  // The round that was disturbed least: a machine short of memory takes pages away, and a sanitizer's thread takes some.
+  // Fresh memory would take 26 to 13,312 faults in every round.
+  long fewest = std::numeric_limits<long>::max();
+  for (int round = 0; round < 10; ++round) {
+    const long before = faults();
+    use();
+    fewest = std::min(fewest, faults() - before);
+  }
+  EXPECT_LT(fewest, 3);
   EXPECT_EQ(memory_stats().reserved, reserved);
 }
 
