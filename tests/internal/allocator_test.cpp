@@ -158,8 +158,8 @@ TEST_F(Allocator, ARepeatedLargeResultCostsNoPageFault) {
   use();
   use();
   const std::int64_t reserved = memory_stats().reserved;
-  // The round that was disturbed least: a machine short of memory takes pages away, and a sanitizer's thread takes some.
-  // Fresh memory would take 26 to 13,312 faults in every round.
+  // The round that was disturbed least: a machine short of memory takes pages away, and a sanitizer's thread takes
+  // some. Fresh memory would take 26 to 13,312 faults in every round.
   long fewest = std::numeric_limits<long>::max();
   for (int round = 0; round < 10; ++round) {
     const long before = faults();
