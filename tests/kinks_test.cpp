@@ -286,6 +286,15 @@ TEST(Casts, DerivativesGoBackInTheirType) {
                  "i32");
 }
 
+TEST(Names, RulesDoNotLookAtThem) {
+  // What the pull-back keeps shows an axis that is mapped while it runs.
+  const Axis b{"b"}, f{"f"};
+  const Tensor x = tensor<double>({{1, 2}, {3, 4}, {5, 6}}, {b, f});
+  const auto [y, back] = vjp([&](const Tensor& w) { return matmul(x, w); }, tensor<double>({1, 1}, {f}));
+  const Tensor gradients = vmap(back, b)(from_data(Numbers{1, 0, 0, 0, 1, 1}, {b(2), 3}));
+  EXPECT_TRUE(array_equal(gradients, tensor<double>({{1, 2}, {8, 10}}, {b, f})));
+}
+
 TEST(SignedZeros, StayWhereNothingIsComputed) {
   const Tensor zero = tensor<double>({-0.0, 0.0});
   const auto signs = [](const Tensor& x) {
