@@ -7,55 +7,15 @@
 #include <tlaloc/create.hpp>
 #include <tlaloc/error.hpp>
 
-#include "autodiff/tape.hpp"
+#include "autodiff/custom.hpp"
+#include "autodiff/grad_state.hpp"
 #include "core/dispatch.hpp"
-#include "core/inline_vector.hpp"
 #include "ops/internal.hpp"
 
 namespace tlaloc::inline v0::core {
 namespace {
 
 using autodiff::Sweep;
-using autodiff::Tape;
-
-/// Records what depends on a differentiated input, and lets the rest pass.
-class TapeInterpreter final : public Interpreter {
- public:
-  explicit TapeInterpreter(std::string_view name) : name_(name) {}
-
-  Tape tape;
-  LevelWord level = 0;
-
-  void apply(const OpTable& table, const void* op, std::span<const Tensor> in, Tensor* out) override {
-    if (table.derivative == Derivative::expansion) {
-      const NamesOff names_off;
-      return table.expand(op, in, out);
-    }
-    Borrowed<3> lower(in.size());
-    InlineVector<Tensor*, 3> slots(in.size());
-    for (std::size_t i = 0; i < in.size(); ++i) {
-      const bool mine = cursor_of(in[i]) > 0 && top_note(in[i]).level == level;
-      slots[i] = mine ? reinterpret_cast<Tensor*>(top_note(in[i]).value) : nullptr;
-      lower.set(i, in[i].bits() - (mine ? 1 : 0));
-    }
-    const std::span<const Tensor> operands = lower.span(in.size());
-    table.run(op, operands, out);
-    if (table.derivative == Derivative::none) return;
-    const int results = table.info.results;
-    bool differentiable = false;
-    for (int k = 0; k < results; ++k) differentiable |= is_float(object_of(out[k])->dtype);
-    if (!differentiable) return;
-    Tensor* const result_slots = tape.record(table, op, operands, slots.span(), out);
-    for (int k = 0; k < results; ++k)
-      if (is_float(object_of(out[k])->dtype))
-        lift_result(out[k], {level, reinterpret_cast<std::uintptr_t>(result_slots + k)}, in);
-  }
-
-  std::string describe() const override { return std::string(name_); }
-
- private:
-  std::string_view name_;
-};
 
 std::string argument_text(std::string_view name, int argument, const Tensor& leaf) {
   return std::string(name) + ": argument " + std::to_string(argument) + ", " + describe(leaf) + ',';
@@ -63,26 +23,54 @@ std::string argument_text(std::string_view name, int argument, const Tensor& lea
 
 }  // namespace
 
-struct GradScope::State {
-  explicit State(std::string_view what) : interpreter(what), name(what), level(LevelKind::grad, interpreter) {
-    interpreter.level = level.word();
+void TapeInterpreter::apply(const OpTable& table, const void* op, std::span<const Tensor> in, Tensor* out) {
+  if (table.derivative == Derivative::expansion) {
+    const NamesOff names_off;
+    return table.expand(op, in, out);
   }
+  Borrowed<3> lower(in.size());
+  InlineVector<Tensor*, 3> slots(in.size());
+  for (std::size_t i = 0; i < in.size(); ++i) {
+    const bool mine = cursor_of(in[i]) > 0 && top_note(in[i]).level == level;
+    slots[i] = mine ? reinterpret_cast<Tensor*>(top_note(in[i]).value) : nullptr;
+    lower.set(i, in[i].bits() - (mine ? 1 : 0));
+  }
+  const std::span<const Tensor> operands = lower.span(in.size());
+  table.run(op, operands, out);
+  if (table.derivative == Derivative::none) return;
+  const int results = table.info.results;
+  bool differentiable = false;
+  for (int k = 0; k < results; ++k) differentiable |= is_float(object_of(out[k])->dtype);
+  if (!differentiable) return;
+  Tensor* const result_slots = tape.record(table, op, operands, slots.span(), {out, static_cast<std::size_t>(results)});
+  for (int k = 0; k < results; ++k)
+    if (is_float(object_of(out[k])->dtype))
+      lift_result(out[k], {level, reinterpret_cast<std::uintptr_t>(result_slots + k)}, in);
+}
 
-  struct Input {
-    Tensor value;
-    Tensor* slot;  // null: of a type that has no gradient
-  };
-  struct Output {
-    Tensor value;  // gives the shape a cotangent must have
-    Tensor* slot;  // null: does not depend on any input
-  };
-
-  TapeInterpreter interpreter;
-  std::string_view name;
-  InlineVector<Input, 6> inputs;
-  InlineVector<Output, 2> outputs;
-  LevelScope level;
-};
+Tensors TapeInterpreter::apply(const CustomRef& function, const Tensors& in) {
+  Tensors operands;
+  InlineVector<Tensor*, 3> slots(in.size());
+  std::vector<bool> wanted(in.size());
+  for (std::size_t i = 0; i < in.size(); ++i) {
+    wanted[i] = in[i].defined() && cursor_of(in[i]) > 0 && top_note(in[i]).level == level;
+    slots[i] = wanted[i] ? reinterpret_cast<Tensor*>(top_note(in[i]).value) : nullptr;
+    operands.push_back(wanted[i] ? lowered(in[i]) : in[i]);
+  }
+  autodiff::CustomReverse run = [&] {
+    const RuleScope rule(function->name, level);
+    return autodiff::reverse(function, operands, wanted);
+  }();
+  require_outside(function->name, run.results, level);
+  const auto pull = std::make_shared<const decltype(run.pull)>(std::move(run.pull));
+  const autodiff::CustomNode node{pull};
+  Tensor* const result_slots =
+      tape.record(autodiff::custom_node_table(function->name), &node, operands, slots.span(), run.results);
+  for (std::size_t k = 0; k < run.results.size(); ++k)
+    if (Tensor& x = run.results[k]; x.defined() && is_float(object_of(x)->dtype))
+      x = lift(x, {level, reinterpret_cast<std::uintptr_t>(result_slots + k)});
+  return std::move(run.results);
+}
 
 void GradScope::Destroy::operator()(State* state) const noexcept {
   std::destroy_at(state);
@@ -118,9 +106,11 @@ void GradScope::watch(Tensor& leaf, int argument, LeafKind kind) {
 
 Tensor* GradScope::lower(Tensor& x) {
   if (!x.defined() || cursor_of(x) == 0) return nullptr;
-  check_alive(state_->name, x);
   const Annotation note = top_note(x);
-  if (note.level != state_->level.word()) return nullptr;
+  if (note.level != state_->level.word()) {
+    check_alive(state_->name, x);
+    return nullptr;
+  }
   x = lowered(x);
   return reinterpret_cast<Tensor*>(note.value);
 }
@@ -179,19 +169,20 @@ void GradScope::pull_back_one(std::span<Tensor> gradients) {
   pull_back({&one, 1}, gradients, true);
 }
 
+bool cotangent_fits(const Tensor& cotangent, const Tensor& result) {
+  const auto mine = visible_dims(cotangent);
+  const auto wanted = visible_dims(result);
+  if (mine.size() != wanted.size()) return false;
+  for (std::size_t i = 0; i < mine.size(); ++i) {
+    const bool named = mine[i].axis().named() && wanted[i].axis().named();
+    if (mine[i].extent() != wanted[i].extent() || (named && mine[i].axis() != wanted[i].axis())) return false;
+  }
+  return object_of(cotangent)->dtype == object_of(result)->dtype;
+}
+
 void GradScope::check_cotangent(std::size_t k, const Tensor& cotangent) const {
   const Tensor& value = state_->outputs[k].value;
-  const auto fits = [&] {
-    const auto mine = visible_dims(cotangent);
-    const auto wanted = visible_dims(value);
-    if (mine.size() != wanted.size()) return false;
-    for (std::size_t i = 0; i < mine.size(); ++i) {
-      const bool named = mine[i].axis().named() && wanted[i].axis().named();
-      if (mine[i].extent() != wanted[i].extent() || (named && mine[i].axis() != wanted[i].axis())) return false;
-    }
-    return object_of(cotangent)->dtype == object_of(value)->dtype;
-  };
-  if (cotangent.defined() && !fits())
+  if (cotangent.defined() && !cotangent_fits(cotangent, value))
     throw ShapeError("vjp: the cotangent of result " + std::to_string(k) + " is " + describe(cotangent) +
                      "; the result is " + describe(value) +
                      "; a cotangent has the dtype, names and sizes of its result");

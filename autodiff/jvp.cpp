@@ -8,7 +8,9 @@
 #include <tlaloc/create.hpp>
 #include <tlaloc/error.hpp>
 
+#include "autodiff/custom.hpp"
 #include "core/dispatch.hpp"
+#include "core/inline_vector.hpp"
 
 namespace tlaloc::inline v0::core {
 namespace {
@@ -30,17 +32,47 @@ class JvpInterpreter final : public Interpreter {
     const std::span<const Tensor> operands = primals.span(in.size());
     table.run(op, operands, out);
     if (table.derivative == Derivative::none) return;
-    constexpr int most_results = 4;
-    Tensor out_tangents[most_results];
-    JvpCall call{.in = operands, .tangents = tangents.span(in.size()), .out = out, .out_tangents = out_tangents};
+    const auto results = static_cast<std::size_t>(table.info.results);
+    InlineVector<Tensor, 2> out_tangents(results);
+    JvpCall call{.in = operands, .tangents = tangents.span(in.size()), .out = out, .out_tangents = out_tangents.data()};
     table.jvp(op, call);
-    for (int k = 0; k < table.info.results; ++k) {
+    for (std::size_t k = 0; k < results; ++k) {
       if (!out_tangents[k].defined()) continue;
       lift_result(out[k], {level, out_tangents[k].surrender()}, in);
     }
   }
 
+  Tensors apply(const CustomRef& function, const Tensors& in) override {
+    Tensors primals;
+    Tensors tangents(in.size());
+    for (std::size_t i = 0; i < in.size(); ++i) {
+      const bool mine = in[i].defined() && cursor_of(in[i]) > 0 && top_note(in[i]).level == level;
+      primals.push_back(mine ? lowered(in[i]) : in[i]);
+      if (mine) tangents[i] = tangent_of(in[i]);
+    }
+    CustomTangents run = [&] {
+      const RuleScope rule(function->name, level);
+      return autodiff::push_forward(function, primals, tangents);
+    }();
+    require_outside(function->name, run.results, level);
+    require_outside(function->name, run.tangents, level);
+    for (std::size_t k = 0; k < run.results.size(); ++k) {
+      if (!run.tangents[k].defined()) continue;
+      run.results[k] = lift(run.results[k], {level, run.tangents[k].bits()});
+      run.tangents[k].surrender();
+    }
+    return std::move(run.results);
+  }
+
   std::string describe() const override { return "jvp"; }
+
+  /// The tangent of a tensor at this level.
+  static Tensor tangent_of(const Tensor& x) {
+    Tensor borrowed = Tensor::adopt(top_note(x).value);
+    Tensor tangent = borrowed;
+    borrowed.surrender();
+    return tangent;
+  }
 };
 
 }  // namespace
@@ -102,10 +134,7 @@ Tensor JvpScope::lower(Tensor& x) {
   if (!x.defined()) return {};
   check_alive("jvp", x);
   if (cursor_of(x) > 0 && top_note(x).level == state_->level.word()) {
-    const std::uintptr_t bits = top_note(x).value;
-    Tensor borrowed = Tensor::adopt(bits);
-    Tensor tangent = borrowed;
-    borrowed.surrender();
+    Tensor tangent = JvpInterpreter::tangent_of(x);
     x = lowered(x);
     return with_names_of(std::move(tangent), x);
   }

@@ -7,6 +7,7 @@
 
 #include <tlaloc/error.hpp>
 
+#include "core/finite.hpp"
 #include "core/inline_vector.hpp"
 #include "ops/internal.hpp"
 
@@ -21,10 +22,10 @@ struct Tape::Node {
   const OpTable* table;
   Node* previous;
   Needs saved_mask;
-  std::uint16_t result_count;
-  std::uint16_t saved_count;
+  std::uint32_t result_count;
   std::uint32_t input_count;
-  std::uint32_t saved_done;  // 1 once the saved values and the operation are freed
+  std::uint16_t saved_count;
+  std::uint16_t saved_done;  // 1 once the saved values and the operation are freed
 
   Tensor* slots() { return std::launder(reinterpret_cast<Tensor*>(this + 1)); }
   Tensor** input_slots() { return reinterpret_cast<Tensor**>(slots() + result_count); }
@@ -97,35 +98,47 @@ Tensor* Tape::new_slot() {
 }
 
 Tensor* Tape::record(const OpTable& table, const void* op, std::span<const Tensor> in,
-                     std::span<Tensor* const> input_slots, const Tensor* out) {
+                     std::span<Tensor* const> input_slots, std::span<const Tensor> out) {
   Needs mask = 0;
   for (std::size_t i = 0; i < in.size(); ++i)
     if (input_slots[i] != nullptr) mask |= table.needs_of(i);
-  const auto results = static_cast<std::size_t>(table.info.results);
+  const std::size_t results = out.size();
   const auto saved_count = static_cast<std::size_t>(std::popcount(mask));
   const std::size_t bytes = sizeof(Node) + (results + in.size() + saved_count) * sizeof(void*) + rounded(table.size);
   auto* const node = ::new (take(bytes)) Node{&table,
                                               last_,
                                               mask,
-                                              static_cast<std::uint16_t>(results),
-                                              static_cast<std::uint16_t>(saved_count),
+                                              static_cast<std::uint32_t>(results),
                                               static_cast<std::uint32_t>(in.size()),
+                                              static_cast<std::uint16_t>(saved_count),
                                               0};
   for (std::size_t k = 0; k < results; ++k) ::new (node->slots() + k) Tensor;
   std::copy(input_slots.begin(), input_slots.end(), node->input_slots());
   Tensor* saved = node->saved();
   for (Needs rest = mask; rest != 0; rest &= rest - 1) {
     const int bit = std::countr_zero(rest);
-    ::new (saved++) Tensor(bit < 16 ? in[static_cast<std::size_t>(bit)] : out[bit - 16]);
+    ::new (saved++) Tensor(bit < 16 ? in[static_cast<std::size_t>(bit)] : out[static_cast<std::size_t>(bit - 16)]);
   }
   table.copy(node->op(), op);
   last_ = node;
   return node->slots();
 }
 
+std::vector<Tape::View> Tape::nodes() const {
+  std::vector<View> views;
+  for (Node* node = last_; node != nullptr; node = node->previous)
+    views.push_back({node->table->info.name,
+                     node->slots(),
+                     node->result_count,
+                     {node->input_slots(), node->input_count},
+                     {node->saved(), node->saved_done != 0 ? std::size_t{0} : node->saved_count}});
+  std::reverse(views.begin(), views.end());
+  return views;
+}
+
 void Tape::clear_slots() noexcept {
   for (Node* node = last_; node != nullptr; node = node->previous)
-    for (int k = 0; k < node->result_count; ++k) node->slots()[k] = Tensor();
+    for (std::size_t k = 0; k < node->result_count; ++k) node->slots()[k] = Tensor();
   for (InputSlot* input = inputs_; input != nullptr; input = input->previous) input->cotangent = Tensor();
 }
 
@@ -153,8 +166,13 @@ void Tape::sweep(Sweep kind) {
                          .cotangents = slots,
                          .input_slots = node->input_slots(),
                          .gradients = gradients.data(),
-                         .input_count = static_cast<int>(inputs)};
-      node->table->vjp(node->op(), call);
+                         .input_count = static_cast<int>(inputs),
+                         .result_count = node->result_count};
+      try {
+        node->table->vjp(node->op(), call);
+      } catch (const core::NotFinite& error) {
+        throw error.on_the_way_back(node->table->info.name);
+      }
       for (std::size_t k = 0; k < node->result_count; ++k) slots[k] = Tensor();
       for (std::size_t i = 0; i < inputs; ++i)
         if (Tensor* const slot = node->input_slots()[i]; slot != nullptr && gradients[i].defined())

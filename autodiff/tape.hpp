@@ -9,6 +9,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string_view>
+#include <vector>
 
 #include <tlaloc/tensor.hpp>
 
@@ -34,11 +36,22 @@ class Tape {
   /// Records an application. Nothing is recorded when the memory for it cannot be had: then this throws and the tape is
   /// as it was. Returns the slots of the results.
   Tensor* record(const core::OpTable& table, const void* op, std::span<const Tensor> in,
-                 std::span<Tensor* const> input_slots, const Tensor* out);
+                 std::span<Tensor* const> input_slots, std::span<const Tensor> out);
 
   /// Goes back over all nodes, from whatever cotangents stand in the slots; afterwards only the inputs' slots hold any.
   /// When a rule throws, no slot does.
   void sweep(Sweep kind);
+  /// A node as it can be shown.
+  struct View {
+    std::string_view name;
+    const Tensor* slots;  // of the results
+    std::size_t result_count;
+    std::span<Tensor* const> input_slots;  // null: constant
+    std::span<const Tensor> saved;
+  };
+  /// All nodes, the oldest first.
+  std::vector<View> nodes() const;
+
   /// Forgets the cotangents in all slots.
   void clear_slots() noexcept;
 

@@ -4,6 +4,7 @@
 
 #include <tlaloc/error.hpp>
 
+#include "core/finite.hpp"
 #include "core/inline_vector.hpp"
 #include "core/region.hpp"
 
@@ -83,7 +84,11 @@ void interpret(ThreadState& state, const OpTable& table, const void* op, std::sp
     top = std::max(top, level);
   }
   if (named) check_mapped_names(table.info.name, in);
-  if (top == 0) return table.run(op, in, out);
+  if (top == 0) {
+    table.eval(op, in, out);
+    if (results_are_watched) require_finite(table, in, out);
+    return;
+  }
   state.interpreters[static_cast<std::size_t>(depth_of(top))]->apply(table, op, in, out);
 }
 

@@ -26,6 +26,18 @@ void check_mapped_names(std::string_view op, std::span<const Tensor> in);
 std::string describe(const Tensor& x);
 std::string describe(std::span<const Tensor> in);
 
+/// Whether the kernel may run at once: no transform is concerned, and nobody watches.
+inline bool runs_directly(const std::same_as<Tensor> auto&... in) {
+  return (is_plain(in) && ...) && !results_are_watched;
+}
+
+inline void OpTable::run(const void* op, std::span<const Tensor> in, Tensor* out) const {
+  bool plain = !results_are_watched;
+  for (const Tensor& x : in) plain &= is_plain(x);
+  if (!plain) return dispatch_at_level(*this, op, in, out);
+  eval(op, in, out);
+}
+
 template <class Op>
 const OpTable& table_of();
 
@@ -46,7 +58,7 @@ template <class Op>
 ResultOf<Op> dispatch(const Op& op, std::span<const Tensor> in)
   requires(Op::info.inputs == any_number)
 {
-  bool plain = true;
+  bool plain = !results_are_watched;
   bool named = false;
   for (const Tensor& x : in) plain &= is_plain(x);
   if (!plain) return dispatch_erased(op, in);
@@ -65,7 +77,7 @@ ResultOf<Op> dispatch(const Op& op, const In&... in)
     (borrowed.set(i++, in.bits()), ...);
     return borrowed;
   };
-  if (!(is_plain(in) && ...)) [[unlikely]]
+  if (!runs_directly(in...)) [[unlikely]]
     return dispatch_erased(op, borrow().span(sizeof...(In)));
   if ((physical_shape(in)->named || ...)) check_mapped_names(Op::info.name, borrow().span(sizeof...(In)));
   return op.eval(in...);
@@ -73,15 +85,6 @@ ResultOf<Op> dispatch(const Op& op, const In&... in)
 
 // ---------------------------------------------------------------------------------------------------------------------
 // The table of an operation
-
-template <class Op>
-void run_op(const void* op, std::span<const Tensor> in, Tensor* out) {
-  const auto& self = *static_cast<const Op*>(op);
-  bool plain = true;
-  for (const Tensor& x : in) plain &= is_plain(x);
-  if (!plain) return dispatch_at_level(table_of<Op>(), op, in, out);
-  store_results<Op>(unpack<Op>(in, [&](const auto&... x) { return self.eval(x...); }), out);
-}
 
 template <class Op>
 consteval OpTable make_table() {
@@ -94,7 +97,10 @@ consteval OpTable make_table() {
   table.copy = [](void* to, const void* op) { ::new (to) Op(*static_cast<const Op*>(op)); };
   if constexpr (!std::is_trivially_destructible_v<Op>)
     table.destroy = [](void* op) noexcept { static_cast<Op*>(op)->~Op(); };
-  table.run = &run_op<Op>;
+  table.eval = [](const void* op, std::span<const Tensor> in, Tensor* out) {
+    const auto& self = *static_cast<const Op*>(op);
+    store_results<Op>(unpack<Op>(in, [&](const auto&... x) { return self.eval(x...); }), out);
+  };
   table.batch = [](const void* op, BatchCall& call) { static_cast<const Op*>(op)->batch(call); };
   if constexpr (has_rules<Op>) {
     table.derivative = Derivative::rules;

@@ -16,15 +16,19 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include <tlaloc/tensor.hpp>
 
 namespace tlaloc::inline v0::core {
+
+struct CustomFunction;
 
 constexpr int any_number = -1;
 
@@ -61,6 +65,7 @@ struct VjpCall {
   Tensor* const* input_slots;  // null: nobody asks for that input's gradient
   Tensor* gradients;           // one an input; empty stands for zero
   int input_count;
+  std::size_t result_count;
 
   bool wants(int i) const { return input_slots[i] != nullptr; }
 };
@@ -90,12 +95,15 @@ struct OpTable {
   std::size_t size;
   const Needs* needs;  // one an input (the first one serves all when their number is free)
   void (*copy)(void* to, const void* op);
-  void (*destroy)(void* op) noexcept;  // null when there is nothing to do
-  void (*run)(const void* op, std::span<const Tensor> in, Tensor* out);
+  void (*destroy)(void* op) noexcept;                                     // null when there is nothing to do
+  void (*eval)(const void* op, std::span<const Tensor> in, Tensor* out);  // on plain tensors
   void (*expand)(const void* op, std::span<const Tensor> in, Tensor* out);
   void (*vjp)(const void* op, VjpCall& call);
   void (*jvp)(const void* op, JvpCall& call);
   void (*batch)(const void* op, BatchCall& call);
+
+  /// What dispatch() does, for an operation that nobody knows the type of.
+  void run(const void* op, std::span<const Tensor> in, Tensor* out) const;
 
   Needs needs_of(std::size_t i) const { return needs[info.inputs == any_number ? 0 : i]; }
 };
@@ -104,6 +112,9 @@ struct OpTable {
 class Interpreter {
  public:
   virtual void apply(const OpTable& table, const void* op, std::span<const Tensor> in, Tensor* out) = 0;
+  /// The same for a user's function with rules of its own, of which nobody knows beforehand how many results it has.
+  virtual std::vector<Tensor> apply(const std::shared_ptr<const CustomFunction>& function,
+                                    const std::vector<Tensor>& in) = 0;
   /// As it is called in messages: "grad", "vmap over batch".
   virtual std::string describe() const = 0;
 

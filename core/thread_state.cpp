@@ -3,6 +3,7 @@
 #include <atomic>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include <pthread.h>
 
@@ -30,6 +31,7 @@ pthread_key_t make_state_key() {
 }  // namespace
 
 constinit thread_local ThreadState* current_thread_state = nullptr;
+constinit thread_local bool results_are_watched = false;
 
 ThreadState& make_thread_state() {
   static const pthread_key_t key = make_state_key();
@@ -59,9 +61,11 @@ void LevelScope::end() noexcept {
   if (!running_) return;
   running_ = false;
   ThreadState& state = thread_state();
-  const auto depth = static_cast<std::size_t>(state.depth--);
+  const auto depth = static_cast<std::size_t>(depth_of(word_));
   state.levels[depth] = 0;
-  if (state.axes[depth].named()) --state.mapped_axes;
+  if (std::exchange(state.axes[depth], Axis::none).named()) --state.mapped_axes;
+  // A tape may end before a transform that began after it; its place goes when that one ends.
+  while (state.depth > 0 && state.levels[static_cast<std::size_t>(state.depth)] == 0) --state.depth;
 }
 
 }  // namespace tlaloc::inline v0::core

@@ -41,6 +41,10 @@ struct ThreadState {
 /// has room for few thread-local bytes of the fast kind.
 [[gnu::tls_model("initial-exec")]] extern constinit thread_local ThreadState* current_thread_state;
 
+/// Whether this thread looks at the results of operations (core/finite.hpp). A word of its own, for speed: dispatch()
+/// reads it every time.
+[[gnu::tls_model("initial-exec")]] extern constinit thread_local bool results_are_watched;
+
 ThreadState& make_thread_state();
 inline ThreadState& thread_state() {
   ThreadState* const state = current_thread_state;
@@ -57,6 +61,19 @@ class NamesOff {
 
  private:
   ThreadState& state_;
+};
+
+/// While it lives, names are on again: users' functions run under it wherever they are called from.
+class NamesOn {
+ public:
+  NamesOn() : state_(thread_state()), before_(state_.names_off) { state_.names_off = 0; }
+  ~NamesOn() { state_.names_off = before_; }
+  NamesOn(const NamesOn&) = delete;
+  NamesOn& operator=(const NamesOn&) = delete;
+
+ private:
+  ThreadState& state_;
+  int before_;
 };
 
 /// A running transform: from construction to end() or destruction, whichever comes first.

@@ -179,8 +179,7 @@ struct PartialProduct : Elementwise<PartialProduct<Op, I>, 1 + std::popcount(Op:
 
   /// dispatch, writing over the cotangent when this is its last use.
   Tensor apply(Tensor ct, const std::same_as<Tensor> auto&... values) const {
-    if (core::is_plain(ct) && (core::is_plain(values) && ...) && core::is_sole_owner(ct))
-      return this->compute(&ct, ct, values...);
+    if (core::runs_directly(ct, values...) && core::is_sole_owner(ct)) return this->compute(&ct, ct, values...);
     return core::dispatch(*this, ct, values...);
   }
 

@@ -13,7 +13,7 @@ void accumulate(Tensor& sum, Tensor term) {
   if (!term.defined()) return;
   if (!sum.defined())
     sum = std::move(term);
-  else if (core::is_plain(sum) && core::is_plain(term) && core::is_sole_owner(sum))
+  else if (core::runs_directly(sum, term) && core::is_sole_owner(sum))
     sum = Add{}.compute(&sum, sum, term);
   else
     sum = core::dispatch(Add{}, sum, term);

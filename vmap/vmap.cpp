@@ -9,41 +9,19 @@
 #include <tlaloc/error.hpp>
 #include <tlaloc/structure.hpp>
 
+#include "core/custom.hpp"
 #include "core/dispatch.hpp"
+#include "core/finite.hpp"
 #include "core/inline_vector.hpp"
 #include "ops/reductions.hpp"
 #include "ops/views.hpp"
+#include "vmap/batch_interpreter.hpp"
 
 namespace tlaloc::inline v0::core {
 namespace {
 
 using ops::AxisSet;
 using ops::Order;
-
-/// Runs an operation once for the whole batch, by its batching rule.
-class BatchInterpreter final : public Interpreter {
- public:
-  LevelWord level = 0;
-  std::int64_t extent = 0;
-  Axis axis;
-
-  bool is_mapped(const Tensor& x) const { return cursor_of(x) > 0 && top_note(x).level == level; }
-
-  void apply(const OpTable& table, const void* op, std::span<const Tensor> in, Tensor* out) override {
-    const NamesOff names_off;
-    Borrowed<3> operands(in.size());
-    InlineVector<bool, 8> mapped(in.size());
-    for (std::size_t i = 0; i < in.size(); ++i) {
-      mapped[i] = is_mapped(in[i]);
-      operands.set(i, in[i].bits() - (mapped[i] ? 1 : 0));
-    }
-    BatchCall call{.in = operands.span(in.size()), .mapped = mapped.data(), .extent = extent, .out = out};
-    table.batch(op, call);
-    for (int k = 0; k < table.info.results; ++k) lift_result(out[k], {level, 0}, in);
-  }
-
-  std::string describe() const override { return axis.named() ? "vmap over " + axis.name() : "vmap"; }
-};
 
 /// x with an axis moved to another place, as any operation moves it: outer transforms see it happen.
 Tensor moved(const Tensor& x, int from, int to) {
@@ -59,6 +37,23 @@ Tensor with_first_name(const Tensor& x, Axis name) {
 }
 
 }  // namespace
+
+void BatchInterpreter::apply(const OpTable& table, const void* op, std::span<const Tensor> in, Tensor* out) {
+  const NamesOff names_off;
+  Borrowed<3> operands(in.size());
+  InlineVector<bool, 8> mapped(in.size());
+  for (std::size_t i = 0; i < in.size(); ++i) {
+    mapped[i] = is_mapped(in[i]);
+    operands.set(i, in[i].bits() - (mapped[i] ? 1 : 0));
+  }
+  BatchCall call{.in = operands.span(in.size()), .mapped = mapped.data(), .extent = extent, .out = out};
+  try {
+    table.batch(op, call);
+  } catch (const NotFinite& error) {
+    throw error.out_of_map(axis.name(), core::describe(in));
+  }
+  for (int k = 0; k < table.info.results; ++k) lift_result(out[k], {level, 0}, in);
+}
 
 struct MapScope::State {
   struct Argument {

@@ -17,6 +17,7 @@
 #pragma once
 
 #include <cstddef>
+#include <iosfwd>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -63,6 +64,17 @@ class TLALOC_API GradScope {
   /// The same from a cotangent of 1 for the loss, for the last time.
   void pull_back_one(std::span<Tensor> gradients);
   void check_cotangent(std::size_t k, const Tensor& cotangent) const;
+
+  // The part that Tape (<tlaloc/tape.hpp>) needs: watching and pulling back while operations are recorded.
+  /// Replaces watched tensors by the gradient of `target` by each; `cotangent` is empty for a target of rank 0.
+  void pull_back_from(const Tensor& target, const Tensor& cotangent, const Leaves& sources);
+  /// Throws LevelError when a tensor could not be watched: the transform has ended, or the tensor belongs to it
+  /// already, or to one that began later.
+  void check_watch(const Tensor& leaf) const;
+  /// end(), or a LevelError while a transform that began later runs.
+  void end_in_order();
+  void print(std::ostream& stream, bool as_dot) const;
+
   std::size_t output_count() const;
   const Tensor& output_value(std::size_t k) const;
   std::size_t input_count() const;
