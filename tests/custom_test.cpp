@@ -14,11 +14,12 @@
 
 #include <tlaloc/tlaloc.hpp>
 
-#include "tests/nestings.hpp"
+#include "tests/sines.hpp"
 
 namespace {
 
 using namespace tlaloc;
+using namespace sines;
 
 Tensor number(double value) { return tensor<double>(value); }
 std::vector<double> values_of(const Tensor& x) { return x.to_vector<double>(); }
@@ -35,104 +36,6 @@ std::string message_of(const std::function<void()>& f) {
 }
 
 const Axis batch{"batch"}, feature{"feature"}, other{"other"};
-
-// ---------------------------------------------------------------------------------------------------------------------
-// sin with right rules, in every way to give them
-
-auto plain_sin() {
-  return [](const Tensor& x) { return sin(x); };
-}
-auto vjp_sin() {
-  return custom_vjp([](const Tensor& x) { return sin(x); }, [](const Tensor& x) { return std::pair(sin(x), x); },
-                    [](const Tensor& x, const Tensor& ct) { return ct * cos(x); });
-}
-auto jvp_sin() {
-  return custom_jvp([](const Tensor& x) { return sin(x); },
-                    [](const Tensor& x, const Tensor& dx) { return std::pair(sin(x), dx * cos(x)); });
-}
-auto vmap_sin() {
-  return custom_vmap([](const Tensor& x) { return sin(x); },
-                     [](std::int64_t, const std::vector<bool>&, const Tensor& x) { return sin(x); });
-}
-
-struct Variant {
-  const char* name;
-  bool forward_mode;
-  std::function<Tensor(const Tensor&)> sine;
-};
-const std::vector<Variant>& variants() {
-  static const std::vector<Variant> all{
-      {"custom_vjp", false, vjp_sin()},
-      {"custom_jvp", true, jvp_sin()},
-      {"custom_vmap", true, vmap_sin()},
-      {"checkpoint", true, checkpoint(plain_sin())},
-      {"custom_vjp that calls custom_jvp", false,
-       custom_vjp(
-           plain_sin(), [](const Tensor& x) { return std::pair(jvp_sin()(x), jvp_sin()(x + std::acos(0.0))); },
-           [](const Tensor& cosine, const Tensor& ct) { return ct * cosine; })},
-      {"custom_vmap of custom_vjp", false,
-       custom_vmap(vjp_sin(), [](std::int64_t, const std::vector<bool>&, const Tensor& x) { return vjp_sin()(x); })},
-      {"custom_vjp of custom_vmap", false,
-       custom_vjp(
-           vmap_sin(), [](const Tensor& x) { return std::pair(vmap_sin()(x), x); },
-           [](const Tensor& x, const Tensor& ct) { return ct * vmap_sin()(x + std::acos(0.0)); })},
-      {"custom_jvp of custom_vmap", true,
-       custom_jvp(vmap_sin(),
-                  [](const auto& primals, const auto& tangents) {
-                    const auto& [x] = primals;
-                    const auto& [dx] = tangents;
-                    return std::pair(vmap_sin()(x), dx * vmap_sin()(x + std::acos(0.0)));
-                  })},
-      {"custom_vmap of custom_jvp", true,
-       custom_vmap(jvp_sin(), [](std::int64_t, const std::vector<bool>&, const Tensor& x) { return jvp_sin()(x); })},
-      {"checkpoint of custom_vjp", false, checkpoint(vjp_sin())},
-      {"checkpoint of checkpoint of custom_jvp", true, checkpoint(checkpoint(jvp_sin()))},
-      {"custom_jvp of checkpoint", true,
-       custom_jvp(checkpoint(plain_sin()),
-                  [](const Tensor& x, const Tensor& dx) {
-                    return std::pair(checkpoint(plain_sin())(x),
-                                     dx * checkpoint([](const Tensor& y) { return cos(y); })(x));
-                  })},
-  };
-  return all;
-}
-
-/// From R^3 to R, with the sine applied to several values that depend on each other.
-nestings::Function function_of(std::function<Tensor(const Tensor&)> sine) {
-  return [sine = std::move(sine)](const Tensor& x) {
-    const Tensor s = sine(x * 1.5);
-    return sum(s * x) + sine(sum(s));
-  };
-}
-
-/// Whether the innermost derivative in the word is in forward mode.
-bool goes_forward(const std::string& word) {
-  for (auto letter = word.rbegin(); letter != word.rend(); ++letter)
-    if (*letter != 'V' && *letter != 'C') return *letter == 'J';
-  return false;
-}
-
-class EveryNesting : public ::testing::TestWithParam<int> {};
-
-TEST_P(EveryNesting, EqualsTheFunctionWithoutRules) {
-  const Variant& variant = variants()[static_cast<std::size_t>(GetParam())];
-  SCOPED_TRACE(variant.name);
-  int compared = 0;
-  for (const std::string& word : nestings::words("GJVCRH", 3)) {
-    SCOPED_TRACE(word);
-    const nestings::Function custom = nestings::transformed(word, function_of(variant.sine));
-    if (!variant.forward_mode && goes_forward(word)) {
-      EXPECT_THROW(custom(nestings::point()), LevelError);
-      continue;
-    }
-    const double expected = nestings::transformed(word, function_of(plain_sin()))(nestings::point()).item<double>();
-    EXPECT_NEAR(custom(nestings::point()).item<double>(), expected, 1e-11 * (1 + std::abs(expected)));
-    ++compared;
-  }
-  EXPECT_GT(compared, 150);
-}
-
-INSTANTIATE_TEST_SUITE_P(Custom, EveryNesting, ::testing::Range(0, static_cast<int>(variants().size())));
 
 // ---------------------------------------------------------------------------------------------------------------------
 // custom_vjp
