@@ -346,6 +346,21 @@ bool goes_forward(const Tensor& x) {
   return forward;
 }
 
+/// Whether the tangents belong to a running transform that none of the inputs belongs to.
+bool have_a_level_of_their_own(const Tensors& tangents, const Tensors& in) {
+  const auto belongs = [](const Tensor& x, core::LevelWord level) {
+    for (int i = 0; x.defined() && i < core::cursor_of(x); ++i)
+      if (core::object_of(x)->note(i).level == level) return true;
+    return false;
+  };
+  for (const Tensor& tangent : tangents)
+    for (int i = 0; tangent.defined() && i < core::cursor_of(tangent); ++i) {
+      const core::LevelWord level = core::object_of(tangent)->note(i).level;
+      if (std::none_of(in.begin(), in.end(), [&](const Tensor& x) { return belongs(x, level); })) return true;
+    }
+  return false;
+}
+
 /// The pull-back of a function without a derivative rule, as a custom function of its inputs and the cotangents that
 /// are there: it keeps nothing but its inputs either, and the batching rule applies in it.
 CustomRef pull_back_of(const CustomRef& function, const Flags& wanted, const Flags& given) {
@@ -448,7 +463,9 @@ CustomTangents push_forward(const CustomRef& function, const Tensors& in, const 
   const Flags given = defined(tangents);
   Tensors both = core::dispatch_custom(push_forward_of(function, given), with_present(in, tangents));
   const auto half = both.begin() + static_cast<std::ptrdiff_t>(both.size() / 2);
-  return {Tensors(both.begin(), half), Tensors(half, both.end())};
+  // Where a transform holds tangents alone, the results must not seem to depend on them.
+  const bool apart = have_a_level_of_their_own(tangents, in);
+  return {apart ? core::dispatch_custom(function, in) : Tensors(both.begin(), half), Tensors(half, both.end())};
 }
 
 namespace {

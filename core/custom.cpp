@@ -19,6 +19,7 @@ Tensors interpret(const CustomRef& function, const Tensors& in) {
     if (x.defined() && cursor_of(x) > 0) top = std::max(top, top_note(x).level);
   }
   if (top == 0) return function->value(in);
+  const RegionSwitch below(region_outside(thread_state().region, top));
   return thread_state().interpreters[static_cast<std::size_t>(depth_of(top))]->apply(function, in);
 }
 

@@ -71,7 +71,8 @@ void check_mapped_names(std::string_view op, std::span<const Tensor> in) {
 
 namespace {
 
-void interpret(ThreadState& state, const OpTable& table, const void* op, std::span<const Tensor> in, Tensor* out) {
+/// The innermost transform among the operands, all of which may be used here; 0 when there is none.
+LevelWord level_of(const ThreadState& state, const OpTable& table, std::span<const Tensor> in) {
   LevelWord top = 0;
   bool named = false;
   for (std::size_t i = 0; i < in.size(); ++i) {
@@ -84,6 +85,11 @@ void interpret(ThreadState& state, const OpTable& table, const void* op, std::sp
     top = std::max(top, level);
   }
   if (named) check_mapped_names(table.info.name, in);
+  return top;
+}
+
+void run_at(LevelWord top, ThreadState& state, const OpTable& table, const void* op, std::span<const Tensor> in,
+            Tensor* out) {
   if (top == 0) {
     table.eval(op, in, out);
     if (results_are_watched) require_finite(table, in, out);
@@ -103,7 +109,11 @@ void dispatch_in_region(ThreadState& state, const OpTable& table, const void* op
     operands.set(i, copy.defined() ? copy.bits() : in[i].bits());
     copies.push_back(std::move(copy));
   }
-  interpret(state, table, op, operands.span(in.size()), out);
+  const LevelWord top = level_of(state, table, operands.span(in.size()));
+  {
+    const RegionSwitch below(region_outside(&region, top));
+    run_at(top, state, table, op, operands.span(in.size()), out);
+  }
   for (int k = 0; k < table.info.results; ++k) region.adopt(out[k]);
 }
 
@@ -113,7 +123,7 @@ void dispatch_at_level(const OpTable& table, const void* op, std::span<const Ten
   ThreadState& state = thread_state();
   if (state.region != nullptr) [[unlikely]]
     return dispatch_in_region(state, table, op, in, out);
-  interpret(state, table, op, in, out);
+  run_at(level_of(state, table, in), state, table, op, in, out);
 }
 
 }  // namespace tlaloc::inline v0::core

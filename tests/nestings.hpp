@@ -1,6 +1,13 @@
-// Every nesting of transforms, for tests that compare two ways to write one function.
+// Every transform as a map from functions of R^3 to functions of R^3, and what each makes of a function in plain
+// numbers.
+//
+// All of them are linear in the function: T f (x) is a sum of coefficients times derivatives of f at points that come
+// from x by scaling and shifting. So a nesting of transforms is such a sum as well, and its right value needs no
+// automatic differentiation: only the derivatives of f.
 #pragma once
 
+#include <array>
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
@@ -11,43 +18,54 @@ namespace nestings {
 
 /// From R^3 to R.
 using Function = std::function<tlaloc::Tensor(const tlaloc::Tensor&)>;
+using Point = std::array<double, 3>;
+/// How often by each of the three.
+using Order = std::array<int, 3>;
 
-/// G grad, J jvp, V vmap, C vmap in chunks, R jacrev, H hessian: each makes a function of the same kind, and mixes what
-/// it gets so that none commutes with another.
-inline Function transformed(char transform, Function f) {
-  using namespace tlaloc;
-  static const Tensor weights = tensor<double>({0.3, -1.1, 0.7});
-  static const Tensor direction = tensor<double>({0.9, 0.2, -0.5});
-  static const Tensor shifts = tensor<double>({{0.1, 0.5, -0.2}, {-0.4, 0.3, 0.25}, {0.6, -0.7, 0.15}});
-  static const Tensor matrix = tensor<double>({{0.4, 0.1, -0.3}, {0.2, 0.8, 0.5}, {-0.6, 0.35, 0.9}});
-  switch (transform) {
-    case 'G': return [f](const Tensor& x) { return sum(grad(f)(x) * weights); };
-    case 'J': return [f](const Tensor& x) { return jvp(f, x, direction).second; };
-    case 'V': return [f](const Tensor& x) { return sum(vmap(f)(x + shifts) * weights); };
-    case 'C': return [f](const Tensor& x) { return sum(vmap(f, chunk_size(2))(x * shifts) * weights); };
-    case 'R': return [f](const Tensor& x) { return sum(jacrev(f)(x) * direction); };
-    default: return [f](const Tensor& x) { return sum(hessian(f)(x) * matrix); };
-  }
-}
+/// coefficient * (d^order f)(scale * x + shift)
+struct Part {
+  double coefficient = 1;
+  Order order{};
+  Point scale{1, 1, 1};
+  Point shift{};
+};
 
-/// The transforms of a word, the last one inside: "VG" is vmap of grad.
-inline Function transformed(const std::string& word, Function f) {
-  for (auto letter = word.rbegin(); letter != word.rend(); ++letter) f = transformed(*letter, f);
-  return f;
-}
+enum class Mode : std::uint8_t {
+  none,             // no derivative of its own
+  reverse,          // the function inside runs in reverse mode
+  forward,          // the function inside runs in forward mode
+  forward_reverse,  // in reverse mode, and that in forward mode
+  forward_rule,     // a custom_jvp whose rule is jvp
+  reverse_rule      // a custom_vjp whose rule is the function and its grad
+};
+
+struct Transform {
+  char letter;
+  const char* name;
+  Mode mode;
+  int order;  // how often it differentiates
+  Function (*applied)(Function f);
+  std::vector<Part> (*parts)(const Point& x);
+};
+
+/// Mixes what it gets, so that no two commute.
+const std::vector<Transform>& transforms();
+const Transform& transform(char letter);
+std::string letters();
+
+/// The transforms of a word, the last one inside: "Vg" is vmap of grad.
+Function transformed(const std::string& word, Function f);
+/// coefficient * (d^order f)(shift): the nesting's value at x is the sum.
+std::vector<Part> parts(const std::string& word, const Point& x);
+/// How often a function inside the word is differentiated.
+int order(const std::string& word);
+/// Whether forward mode meets a function that has a rule for reverse mode only.
+bool refused(const std::string& word);
 
 /// All words over the letters, up to that length.
-inline std::vector<std::string> words(const std::string& letters, std::size_t longest) {
-  std::vector<std::string> all{""};
-  for (std::size_t i = 0; i < all.size(); ++i)
-    if (all[i].size() < longest)
-      for (const char letter : letters) all.push_back(all[i] + letter);
-  return all;
-}
+std::vector<std::string> words(const std::string& letters, std::size_t longest);
 
-inline const tlaloc::Tensor& point() {
-  static const tlaloc::Tensor x = tlaloc::tensor<double>({0.4, -0.8, 1.3});
-  return x;
-}
+inline constexpr Point point{0.4137, -0.8291, 1.3173};
+tlaloc::Tensor to_tensor(const Point& x);
 
 }  // namespace nestings

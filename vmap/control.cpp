@@ -18,15 +18,10 @@ namespace {
 
 class Branch final : public Region {
  public:
-  Branch(Tensor mask, Region* outer) : Region(std::move(mask)), outer_(outer) {}
+  using Region::Region;
 
  private:
-  Tensor guard(const Tensor& mask, const Tensor& x) override {
-    const RegionSwitch outside(outer_);
-    return dispatch(ops::Guard{}, mask, x);
-  }
-
-  Region* outer_;
+  Tensor guard(const Tensor& mask, const Tensor& x) override { return dispatch(ops::Guard{}, mask, x); }
 };
 
 }  // namespace
