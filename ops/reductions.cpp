@@ -1,5 +1,6 @@
 #include "ops/reductions.hpp"
 
+#include <tlaloc/create.hpp>
 #include <tlaloc/elementwise.hpp>
 
 #include "ops/align.hpp"
@@ -47,7 +48,7 @@ void LogSumExp::vjp(core::VjpCall& call) const {
 }
 
 void LogSumExp::jvp(core::JvpCall& call) const {
-  const Tensor weight = core::dispatch(SoftmaxWeight{}, call.in[0], over.expand(call.out[0]));
+  const Tensor weight = core::dispatch(LogSumExpProduct(over), ones_like(call.out[0]), call.in[0], call.out[0]);
   call.out_tangents[0] = over.sum(ct_mul(call.tangents[0], weight));
 }
 

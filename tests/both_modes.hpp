@@ -6,10 +6,11 @@
 
 #include <cmath>
 #include <functional>
-#include <string>
 #include <vector>
 
 #include <tlaloc/tlaloc.hpp>
+
+#include "tests/refusals.hpp"
 
 namespace both_modes {
 
@@ -78,20 +79,7 @@ inline Doubles hessian_of(const Function& f, const Tensor& x) {
   return reverse_over_reverse;
 }
 
-/// What the error that `f` throws says.
-template <class Error, class F>
-std::string refusal(F&& f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  ADD_FAILURE() << "not refused";
-  return {};
-}
-inline void expect_mentions(const std::string& message, std::initializer_list<const char*> words) {
-  for (const char* word : words)
-    EXPECT_NE(message.find(word), std::string::npos) << word << " is missing in: " << message;
-}
+using refusals::expect_mentions;
+using refusals::refusal;
 
 }  // namespace both_modes

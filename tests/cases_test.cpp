@@ -14,61 +14,17 @@
 
 #include <tlaloc/tlaloc.hpp>
 
+#include "tests/both_modes.hpp"
+
 namespace {
 
 using namespace tlaloc;
-
-using Doubles = std::vector<double>;
-using Function = std::function<Tensor(const Tensor&)>;
+using namespace both_modes;
 
 constexpr double inf = std::numeric_limits<double>::infinity();
 
 Tensor number(double value) { return tensor<double>(value); }
 double value_of(const Tensor& x) { return x.item<double>(); }
-Doubles values_of(const Tensor& x) { return x.to_vector<double>(); }
-
-void expect_near(const Doubles& values, const Doubles& expected, double tolerance) {
-  ASSERT_EQ(values.size(), expected.size());
-  for (std::size_t i = 0; i < values.size(); ++i)
-    EXPECT_NEAR(values[i], expected[i], tolerance * std::max(1.0, std::abs(expected[i]))) << "at " << i;
-}
-
-/// The gradient of f at x by reverse mode, by forward mode a direction at a time, and in a batch of one; all the same.
-Doubles gradient(const Function& f, const Tensor& x) {
-  const Doubles reverse = values_of(grad(f)(x));
-  const Tensor unit = reshape(eye(x.size(), DType::f64), [&] {
-    Shape shape{x.size()};
-    for (const Dim dim : x.shape()) shape.push_back(dim);
-    return shape;
-  }());
-  const Tensor forward = vmap([&](const Tensor& v) { return jvp(f, x, v).second; })(unit);
-  expect_near(values_of(forward), reverse, 1e-15);
-  expect_near(
-      values_of(vmap(grad(f))(stack({x, x}))),
-      [&] {
-        Doubles twice = reverse;
-        twice.insert(twice.end(), reverse.begin(), reverse.end());
-        return twice;
-      }(),
-      1e-15);
-  return reverse;
-}
-
-/// What the error that `f` throws says.
-template <class Error, class F>
-std::string refusal(F&& f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  ADD_FAILURE() << "not refused";
-  return {};
-}
-void expect_mentions(const std::string& message, std::initializer_list<const char*> words) {
-  for (const char* word : words)
-    EXPECT_NE(message.find(word), std::string::npos) << word << " is missing in: " << message;
-}
 
 // ---------------------------------------------------------------------------------------------------------------------
 

@@ -14,26 +14,17 @@
 
 #include <tlaloc/tlaloc.hpp>
 
+#include "tests/refusals.hpp"
 #include "tests/sines.hpp"
 
 namespace {
 
 using namespace tlaloc;
+using refusals::refusal;
 using namespace sines;
 
 Tensor number(double value) { return tensor<double>(value); }
 std::vector<double> values_of(const Tensor& x) { return x.to_vector<double>(); }
-
-/// What f throws, which must be an E.
-template <class E>
-std::string message_of(const std::function<void()>& f) {
-  try {
-    f();
-  } catch (const E& error) {
-    return error.what();
-  }
-  return "nothing was thrown";
-}
 
 const Axis batch{"batch"}, feature{"feature"}, other{"other"};
 
@@ -327,9 +318,9 @@ TEST(CustomErrors, ForwardModeThroughACustomVjp) {
   const std::string expected =
       "custom_vjp: the function has a reverse mode of its own and is used in forward mode (jvp); got f64 []; give it a "
       "custom_jvp instead, which serves both modes";
-  EXPECT_EQ(message_of<LevelError>([&] { jvp(f, number(1), number(1)); }), expected);
+  EXPECT_EQ(refusal<LevelError>([&] { jvp(f, number(1), number(1)); }), expected);
   EXPECT_EQ(
-      message_of<LevelError>([&] {
+      refusal<LevelError>([&] {
         jvp([&](const Tensor& x) { return vmap(f)(x); }, tensor<double>({1, 2}), tensor<double>({1, 2}));
       }),
       "custom_vjp: the function has a reverse mode of its own and is used in forward mode (jvp); got f64 [2]; give "
@@ -346,31 +337,31 @@ TEST(CustomErrors, GradientsThatDoNotFit) {
   const Tensor y = tensor<double>({{1, 2}, {3, 4}}, {feature, other});
   const auto run = [&](const auto& f) { return [=] { grad(f, argnums<0, 1>)(x, y); }; };
   EXPECT_EQ(
-      message_of<ShapeError>(run(with([](const Tensor& ct) { return ct; }))),
+      refusal<ShapeError>(run(with([](const Tensor& ct) { return ct; }))),
       "custom_vjp: backward returned f64 [] as the gradient of argument 1, which is f64 [feature 2, other 2]; the "
       "two have one shape: sum over what was repeated");
   EXPECT_EQ(
-      message_of<AxisError>(run(with([&](const Tensor& ct) {
+      refusal<AxisError>(run(with([&](const Tensor& ct) {
         return ct * permute(y, {other, feature});
       }))),
       "custom_vjp: backward returned f64 [other 2, feature 2] as the gradient of argument 1, which is f64 [feature "
       "2, other 2]; the two have the same names in the same order: permute or rename it");
   EXPECT_EQ(
-      message_of<DTypeError>(run(with([&](const Tensor&) { return cast(y, DType::f32); }))),
+      refusal<DTypeError>(run(with([&](const Tensor&) { return cast(y, DType::f32); }))),
       "custom_vjp: backward returned f32 [feature 2, other 2] as the gradient of argument 1, which is f64 [feature "
       "2, other 2]; the two have one dtype: cast it");
   const auto of_integers = custom_vjp([](const Tensor& a, const Tensor&) { return a; },
                                       [](const Tensor& a, const Tensor&) { return std::pair(a, 0); },
                                       [](int, const Tensor& ct) { return std::tuple(ct, ct); });
   EXPECT_EQ(
-      message_of<DTypeError>([&] { grad(of_integers)(number(1), tensor<std::int64_t>(1)); }),
+      refusal<DTypeError>([&] { grad(of_integers)(number(1), tensor<std::int64_t>(1)); }),
       "custom_vjp: backward returned f64 [] as the gradient of argument 1, which is i64 []; only floats have one: "
       "return the empty tensor, which stands for zero");
   const auto of_list = custom_vjp([](const std::vector<Tensor>& v) { return v[0] + v[1]; },
                                   [](const std::vector<Tensor>& v) { return std::pair(v[0] + v[1], 0); },
                                   [](int, const Tensor& ct) { return std::vector<Tensor>{ct}; });
   EXPECT_EQ(
-      message_of<ShapeError>([&] {
+      refusal<ShapeError>([&] {
         grad(of_list)(std::vector<Tensor>{number(1), number(2)});
       }),
       "custom_vjp: backward returned 1 tensors as the gradient of argument 0, which holds 2; a gradient is a tree "
@@ -381,7 +372,7 @@ TEST(CustomErrors, GradientsThatDoNotFit) {
                                     return std::vector<Tensor>{ct, ct + tensor<double>({1, 2})};
                                   });
   EXPECT_EQ(
-      message_of<ShapeError>([&] {
+      refusal<ShapeError>([&] {
         grad(in_list)(std::vector<Tensor>{number(1), number(2)});
       }),
       "custom_vjp: backward returned f64 [2] as the gradient of argument 0, tensor 1, which is f64 []; the two have "
@@ -394,7 +385,7 @@ TEST(CustomErrors, GradientsAreCheckedForOneExample) {
                  [](int, const Tensor& ct) { return ct; });
   const auto total = [&](const Tensor& x) { return sum(vmap(f, batch)(x)); };
   EXPECT_EQ(
-      message_of<ShapeError>([&] {
+      refusal<ShapeError>([&] {
         grad(total)(zeros({batch(3), feature(2)}));
       }),
       "custom_vjp: backward returned f32 [] as the gradient of argument 0, which is f32 [feature 2]; the two have "
@@ -405,13 +396,13 @@ TEST(CustomErrors, TangentsThatDoNotFit) {
   const auto with = [](auto rule) { return custom_jvp([](const Tensor& x) { return 2 * x; }, rule); };
   const auto run = [&](const auto& f) { return [=] { jvp(f, number(1), number(1)); }; };
   EXPECT_EQ(
-      message_of<ShapeError>(run(with([](const Tensor& x, const Tensor& dx) {
+      refusal<ShapeError>(run(with([](const Tensor& x, const Tensor& dx) {
         return std::pair(2 * x, dx * tensor<double>({1, 2}));
       }))),
       "custom_jvp: the rule returned f64 [2] as the tangent of result 0, which is f64 []; the two have one shape: "
       "sum over what was repeated");
   const auto swapped = with([](const Tensor& x, const Tensor& dx) { return std::pair(2 * dx, 2 * x); });
-  EXPECT_EQ(message_of<ValueError>([&] { grad(swapped)(number(1)); }),
+  EXPECT_EQ(refusal<ValueError>([&] { grad(swapped)(number(1)); }),
             "custom_jvp: result 0 depends on the tangents; the rule returns std::pair(result, tangent), in that order");
   const auto lists = custom_jvp(
       [](const Tensor& x) {
@@ -421,7 +412,7 @@ TEST(CustomErrors, TangentsThatDoNotFit) {
         return std::pair(std::vector<Tensor>{x, x}, std::vector<Tensor>{dx});
       });
   EXPECT_EQ(
-      message_of<ShapeError>(run(lists)),
+      refusal<ShapeError>(run(lists)),
       "custom_jvp: the rule returned 1 tensors as the tangent of a result that holds 2; the tangent is a tree like "
       "the result");
 }
@@ -430,7 +421,7 @@ TEST(CustomErrors, BatchesThatDoNotFit) {
   const auto f = custom_vmap([](const Tensor& x) { return sum(x); },
                              [](std::int64_t, const std::vector<bool>&, const Tensor& x) { return sum(x, 0); });
   EXPECT_EQ(
-      message_of<ShapeError>([&] {
+      refusal<ShapeError>([&] {
         vmap(f, batch)(zeros({batch(3), feature(2)}));
       }),
       "custom_vmap: the rule returned f32 [feature 2] as result 0 of 3 examples; every tensor of the result has the "
@@ -443,11 +434,11 @@ TEST(CustomErrors, ACapturedTensorOfTheSameTransform) {
                       [&](const Tensor&, const Tensor& ct) { return ct; })(x);
   };
   EXPECT_EQ(
-      message_of<LevelError>([&] { grad(through_forward)(number(1)); }),
+      refusal<LevelError>([&] { grad(through_forward)(number(1)); }),
       "custom_vjp: an operation inside meets a tensor of a running grad that is not one of the arguments; got f64 [], "
       "f64 []; pass it as an argument");
   EXPECT_EQ(
-      message_of<LevelError>([&] { vmap(through_forward, batch)(zeros({batch(2)})); }),
+      refusal<LevelError>([&] { vmap(through_forward, batch)(zeros({batch(2)})); }),
       "custom_vjp: an operation inside meets a tensor of a running vmap over batch that is not one of the arguments; "
       "got f32 []; pass it as an argument");
   const auto returned = [](const Tensor& x) {
@@ -455,7 +446,7 @@ TEST(CustomErrors, ACapturedTensorOfTheSameTransform) {
                       [](int, const Tensor& ct) { return ct; })(x);
   };
   EXPECT_EQ(
-      message_of<LevelError>([&] { grad(returned)(number(1)); }),
+      refusal<LevelError>([&] { grad(returned)(number(1)); }),
       "custom_vjp: a rule returned a tensor of a running grad that is not one of the arguments; got f64 []; pass it "
       "as an argument");
   const auto in_backward = [](const Tensor& x) {
@@ -463,7 +454,7 @@ TEST(CustomErrors, ACapturedTensorOfTheSameTransform) {
                       [x](int, const Tensor& ct) { return ct * x; })(x);
   };
   EXPECT_EQ(
-      message_of<LevelError>([&] { grad(in_backward)(number(1)); }),
+      refusal<LevelError>([&] { grad(in_backward)(number(1)); }),
       "multiply: argument 1 belongs to a grad that has ended, or that runs on another thread; got f64 [], f64 []; "
       "return the tensor from the transformed function instead of storing it elsewhere; in the backward function of "
       "a custom_vjp, pass it as an argument or among the residuals");
@@ -472,7 +463,7 @@ TEST(CustomErrors, ACapturedTensorOfTheSameTransform) {
                       [&](const Tensor& y, const Tensor& dy) { return std::pair(y, dy * x); })(x);
   };
   EXPECT_EQ(
-      message_of<LevelError>([&] { jvp(in_jvp, number(1), number(1)); }),
+      refusal<LevelError>([&] { jvp(in_jvp, number(1), number(1)); }),
       "custom_jvp: an operation inside meets a tensor of a running jvp that is not one of the arguments; got f64 [], "
       "f64 []; pass it as an argument");
   const auto residual = [](const Tensor& x) {

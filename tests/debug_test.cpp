@@ -10,26 +10,19 @@
 
 #include <tlaloc/tlaloc.hpp>
 
+#include "tests/refusals.hpp"
+
 namespace {
 
 using namespace tlaloc;
+using refusals::refusal;
 
 Tensor number(double value) { return tensor<double>(value); }
 const Axis batch{"batch"}, feature{"feature"};
 
-template <class E>
-std::string message_of(const std::function<void()>& f) {
-  try {
-    f();
-  } catch (const E& error) {
-    return error.what();
-  }
-  return "nothing was thrown";
-}
-
 /// The message without the line where the check began.
 std::string nan_message(const std::function<void()>& f) {
-  std::string text = message_of<ValueError>([&] {
+  std::string text = refusal<ValueError>([&] {
     const auto check = debug::nan_check();
     f();
   });
@@ -186,7 +179,7 @@ auto rule_with(double factor) {
 TEST(CheckGrads, AWrongForwardRule) {
   const Tensor x = tensor<double>({1, 2}), y = tensor<double>({3, 4});
   EXPECT_NO_THROW(check_grads(rule_with(2), x, y));
-  EXPECT_EQ(message_of<ValueError>([&] { check_grads(rule_with(3), x, y); }),
+  EXPECT_EQ(refusal<ValueError>([&] { check_grads(rule_with(3), x, y); }),
             "check_grads: the derivative of result 0, entry [0], by argument 1, entry [0], is 9 by jvp and 6 by finite "
             "differences");
 }
@@ -197,7 +190,7 @@ TEST(CheckGrads, AWrongReverseRule) {
                             [](const std::vector<Tensor>& v, const Tensor& ct) {
                               return std::vector<Tensor>{ct * v[1], ct * v[1]};
                             });
-  const std::string message = message_of<ValueError>([&] {
+  const std::string message = refusal<ValueError>([&] {
     check_grads(f, std::vector<Tensor>{number(2), number(3)}, CheckOptions{.order = 1, .forward = false});
   });
   EXPECT_EQ(message.substr(0, message.find(" is ")),
@@ -211,7 +204,7 @@ TEST(CheckGrads, AWrongSecondDerivative) {
                               return std::pair(square(x), 2 * dx * tensor<double>(x.item<double>()));
                             });
   EXPECT_NO_THROW(check_grads(f, number(3), CheckOptions{.order = 1}));
-  const std::string message = message_of<ValueError>([&] { check_grads(f, number(3)); });
+  const std::string message = refusal<ValueError>([&] { check_grads(f, number(3)); });
   EXPECT_EQ(message.substr(0, message.find(" is ")),
             "check_grads: of the gradient as a function: the derivative of result 0 by argument 0");
 }

@@ -146,6 +146,7 @@ TEST(Infinities, LogSumExp) {
   expect_derivatives(f, {0, 1, 2}, {1 / total, std::numbers::e / total, std::numbers::e * std::numbers::e / total});
   EXPECT_EQ(value({0, inf, 2}), inf);
   expect_derivatives(f, {0, inf, 2}, {0, 1, 0});
+  expect_derivatives(f, {inf, 2, inf}, {0.5, 0, 0.5});
   EXPECT_TRUE(std::isnan(value({0, nan})));
   EXPECT_DOUBLE_EQ(value({1000, 1000}), 1000 + std::numbers::ln2);
   EXPECT_DOUBLE_EQ(value({-1000, -1000}), -1000 + std::numbers::ln2);

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <exception>
+#include <initializer_list>
 #include <string>
 #include <typeinfo>
 #include <utility>
@@ -56,6 +57,22 @@ void expect_refusal(const std::string& text, F&& f) {
     ADD_FAILURE() << "another exception: " << error.what();
   }
   expect_library_works();
+}
+
+/// What the Error that `f` throws says.
+template <class Error, class F>
+std::string refusal(F&& f) {
+  try {
+    f();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  ADD_FAILURE() << "not refused";
+  return {};
+}
+inline void expect_mentions(const std::string& message, std::initializer_list<const char*> words) {
+  for (const char* word : words)
+    EXPECT_NE(message.find(word), std::string::npos) << word << " is missing in: " << message;
 }
 
 }  // namespace refusals

@@ -13,22 +13,15 @@
 
 #include <tlaloc/tlaloc.hpp>
 
+#include "tests/refusals.hpp"
+
 namespace {
 
 using namespace tlaloc;
+using refusals::refusal;
 
 Tensor number(double value) { return tensor<double>(value); }
 std::vector<double> values_of(const Tensor& x) { return x.to_vector<double>(); }
-
-template <class E>
-std::string message_of(const std::function<void()>& f) {
-  try {
-    f();
-  } catch (const E& error) {
-    return error.what();
-  }
-  return "nothing was thrown";
-}
 
 static_assert(!std::is_copy_constructible_v<Tape> && !std::is_move_constructible_v<Tape>);
 static_assert(!std::is_copy_assignable_v<Tape> && !std::is_move_assignable_v<Tape>);
@@ -132,7 +125,7 @@ TEST(Tape, ValuesOutliveIt) {
   }
   EXPECT_EQ(value.item<double>(), 9);
   EXPECT_EQ((value + 1).item<double>(), 10);
-  EXPECT_EQ(message_of<LevelError>([&] { loss + 1; }),
+  EXPECT_EQ(refusal<LevelError>([&] { loss + 1; }),
             "add: argument 0 belongs to a grad that has ended, or that runs on another thread; got f64 []; return the "
             "tensor from the transformed function instead of storing it elsewhere");
 }
@@ -146,7 +139,7 @@ TEST(Tape, AfterItsEndGradientsCanStillBeAskedFor) {
   EXPECT_EQ(tape.gradient(y, x).item<double>(), 6);
   EXPECT_EQ(tape.value(y).item<double>(), 9);
   EXPECT_THROW(y + 1, LevelError);
-  EXPECT_EQ(message_of<LevelError>([&] { tape.watch(number(1)); }),
+  EXPECT_EQ(refusal<LevelError>([&] { tape.watch(number(1)); }),
             "tape: watch() of a tape that has ended, or that belongs to another thread; got f64 []; make a new one");
   // Another transform in its place is not taken for it.
   EXPECT_EQ(grad([&](const Tensor& z) { return z * tape.gradient(y, x); })(number(1)).item<double>(), 6);
@@ -157,7 +150,7 @@ TEST(Tape, TapesEndInReverseOrder) {
   const Tensor x = outer.watch(number(2));
   Tape inner;
   const Tensor y = inner.watch(x);
-  EXPECT_EQ(message_of<LevelError>([&] { outer.end(); }),
+  EXPECT_EQ(refusal<LevelError>([&] { outer.end(); }),
             "tape: end() while a tape that began later still runs; end them in reverse order");
   EXPECT_EQ(inner.gradient(y * y, y).item<double>(), 4);
   inner.end();
@@ -188,22 +181,22 @@ TEST(Tape, DestroyedOutOfOrderItOnlyEndsItself) {
 TEST(TapeErrors, Targets) {
   Tape tape;
   const Tensor x = tape.watch(tensor<double>({1, 2}));
-  EXPECT_EQ(message_of<ShapeError>([&] { tape.gradient(x * x, x); }),
+  EXPECT_EQ(refusal<ShapeError>([&] { tape.gradient(x * x, x); }),
             "gradient: the target is not a scalar; got f64 [2]; reduce it with sum() or mean(), or give a cotangent");
   EXPECT_EQ(
-      message_of<ShapeError>([&] { tape.gradient(x * x, x, ones({3}, DType::f64)); }),
+      refusal<ShapeError>([&] { tape.gradient(x * x, x, ones({3}, DType::f64)); }),
       "gradient: the cotangent is f64 [3]; the target is f64 [2]; a cotangent has the dtype, names and sizes of its "
       "target");
-  EXPECT_EQ(message_of<DTypeError>([&] { tape.gradient(tensor<std::int64_t>(1), x); }),
+  EXPECT_EQ(refusal<DTypeError>([&] { tape.gradient(tensor<std::int64_t>(1), x); }),
             "gradient: the target is not a float; got i64 []; differentiate a float, or cast it");
-  EXPECT_EQ(message_of<ValueError>([&] { tape.gradient(Tensor(), x); }),
+  EXPECT_EQ(refusal<ValueError>([&] { tape.gradient(Tensor(), x); }),
             "gradient: the target is the empty tensor; compute it first");
   EXPECT_EQ(
-      message_of<LevelError>([&] { tape.gradient(x, x, x); }),
+      refusal<LevelError>([&] { tape.gradient(x, x, x); }),
       "gradient: the cotangent belongs to the tape itself; got f64 [2]; pass tape.value(cotangent), or nest two tapes "
       "for a second derivative");
   EXPECT_EQ(
-      message_of<LevelError>([&] { vmap([&](const Tensor& y) { return tape.gradient(y, x); })(ones({2})); }),
+      refusal<LevelError>([&] { vmap([&](const Tensor& y) { return tape.gradient(y, x); })(ones({2})); }),
       "gradient: the target belongs to a transform that began after the tape; got f32 []; ask for the gradient of "
       "what it returns");
   EXPECT_EQ(values_of(tape.gradient(sum(x * x), x)), (std::vector<double>{2, 4}));
@@ -214,18 +207,18 @@ TEST(TapeErrors, Sources) {
   const Tensor x = tape.watch(number(1));
   const Tensor unwatched = number(2);
   const Tensor y = x * unwatched;
-  EXPECT_EQ(message_of<ValueError>([&] {
+  EXPECT_EQ(refusal<ValueError>([&] {
               tape.gradient(y, {x, unwatched});
             }),
             "gradient: source 1 is not watched by this tape; got f64 []; pass what watch() returned, and compute the "
             "target from it");
   EXPECT_THROW(tape.gradient(y * y, y), ValueError);
   EXPECT_EQ(
-      message_of<LevelError>([&] { tape.watch(y); }),
+      refusal<LevelError>([&] { tape.watch(y); }),
       "tape: watch() of a tensor that belongs to the tape already, or to a transform that began after it; got f64 "
       "[]; watch what the computation begins with");
   EXPECT_EQ(
-      message_of<LevelError>([&] { vmap([&](const Tensor& z) { return tape.watch(z); })(ones({2})); }),
+      refusal<LevelError>([&] { vmap([&](const Tensor& z) { return tape.watch(z); })(ones({2})); }),
       "tape: watch() of a tensor that belongs to the tape already, or to a transform that began after it; got f32 "
       "[]; watch what the computation begins with");
   EXPECT_THROW(tape.watch(tensor<std::int64_t>(1)), DTypeError);
@@ -237,7 +230,7 @@ TEST(TapeErrors, ABackwardRuleThatUsesATensorOfTheTape) {
   const Tensor x = tape.watch(number(3));
   const auto f = custom_vjp([](const Tensor& y) { return y; }, [](const Tensor& y) { return std::pair(y, 0); },
                             [&](int, const Tensor& ct) { return ct * x; });
-  EXPECT_EQ(message_of<LevelError>([&] { tape.gradient(f(x), x); }),
+  EXPECT_EQ(refusal<LevelError>([&] { tape.gradient(f(x), x); }),
             "gradient: an operation inside meets a tensor of a running tape that is not one of the arguments; got f64 "
             "[], f64 "
             "[]; pass it as an argument; in the backward function of a custom_vjp, pass it as an argument or among the "
