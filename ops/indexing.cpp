@@ -20,27 +20,6 @@ std::int64_t product(const Shape& shape, int begin, int end) {
   return size;
 }
 
-/// A plain tensor, dense once the leading axes along which it only repeats itself are taken away.
-struct Repeated {
-  Tensor dense;
-  std::int64_t count;  // how many different ones there are along the batch axes
-
-  Repeated(const Tensor& x, int batch) {
-    const Shape& shape = core::physical_shape(x)->shape;
-    const core::Strides strides = core::strides_of(x);
-    int dropped = 0;
-    while (dropped < batch && strides[dropped] == 0) ++dropped;
-    core::Strides rest;
-    Shape rest_shape;
-    for (int i = dropped; i < shape.rank(); ++i) {
-      rest[i - dropped] = strides[i];
-      rest_shape.push_back(shape[i]);
-    }
-    dense = ops::contiguous(dropped == 0 ? x : core::make_view(x, core::intern(rest_shape), 0, rest));
-    count = product(shape, dropped, batch);
-  }
-};
-
 kernels::PickSizes sizes_of(const Places& places, const Shape& table, const Shape& indices) {
   return {.batch = product(table, 0, places.batch),
           .outer = product(table, places.batch, places.axis),

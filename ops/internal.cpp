@@ -64,4 +64,19 @@ Tensor contiguous(const Tensor& x) {
   return out;
 }
 
+Repeated::Repeated(const Tensor& x, int batch) : count(1) {
+  const Shape& shape = core::physical_shape(x)->shape;
+  const core::Strides strides = core::strides_of(x);
+  int dropped = 0;
+  while (dropped < batch && strides[dropped] == 0) ++dropped;
+  core::Strides rest;
+  Shape rest_shape;
+  for (int i = dropped; i < shape.rank(); ++i) {
+    rest[i - dropped] = strides[i];
+    rest_shape.push_back(shape[i]);
+    if (i < batch) count *= shape[i].extent();
+  }
+  dense = ops::contiguous(dropped == 0 ? x : core::make_view(x, core::intern(rest_shape), 0, rest));
+}
+
 }  // namespace tlaloc::inline v0::ops

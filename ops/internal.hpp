@@ -48,6 +48,14 @@ Tensor map_tensors(kernels::DenseRun run, const void* op, std::span<const Tensor
 /// A plain tensor's elements in row-major order without gaps: x itself if they are, else a copy.
 Tensor contiguous(const Tensor& x);
 
+/// A plain tensor, dense once the leading axes along which it only repeats itself are taken away.
+struct Repeated {
+  Tensor dense;
+  std::int64_t count;  // how many different ones there are along the first `batch` axes
+
+  Repeated(const Tensor& x, int batch);
+};
+
 /// The operand of a kernel that takes strides; `strides` must live as long as it.
 kernels::Operand operand_of(const Tensor& x, core::Strides& strides);
 

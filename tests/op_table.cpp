@@ -13,7 +13,7 @@ const std::vector<Row>& rows() {
   static const std::vector<Row> all = [] {
     std::vector<Row> rows;
     for (auto family : {creation_rows, elementwise_rows, comparison_rows, everyday_rows, reduction_rows,
-                        statistics_rows, structure_rows, arrange_rows, indexing_rows, product_rows})
+                        statistics_rows, structure_rows, arrange_rows, indexing_rows, product_rows, window_rows})
       for (Row& row : family()) rows.push_back(std::move(row));
     return rows;
   }();

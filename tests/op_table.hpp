@@ -114,5 +114,6 @@ std::vector<Row> everyday_rows();
 std::vector<Row> statistics_rows();
 std::vector<Row> arrange_rows();
 std::vector<Row> indexing_rows();
+std::vector<Row> window_rows();
 
 }  // namespace op_table

@@ -9,3 +9,4 @@
 #include <tlaloc/reduce.hpp>
 #include <tlaloc/sorting.hpp>
 #include <tlaloc/structure.hpp>
+#include <tlaloc/windows.hpp>
