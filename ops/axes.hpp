@@ -52,6 +52,13 @@ inline Shape only_axes(const Shape& shape, AxisSet axes) {
   return result;
 }
 
+/// How many elements the axes [begin, end) have together.
+inline std::int64_t size_of_axes(const Shape& shape, int begin, int end) {
+  std::int64_t size = 1;
+  for (int i = begin; i < end; ++i) size *= shape[i].extent();
+  return size;
+}
+
 inline Shape with_dim_in_front(Dim dim, const Shape& shape) {
   Shape result{dim};
   for (const Dim other : shape) result.push_back(other);

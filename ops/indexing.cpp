@@ -14,18 +14,12 @@
 namespace tlaloc::inline v0::ops {
 namespace {
 
-std::int64_t product(const Shape& shape, int begin, int end) {
-  std::int64_t size = 1;
-  for (int i = begin; i < end; ++i) size *= shape[i].extent();
-  return size;
-}
-
 kernels::PickSizes sizes_of(const Places& places, const Shape& table, const Shape& indices) {
-  return {.batch = product(table, 0, places.batch),
-          .outer = product(table, places.batch, places.axis),
+  return {.batch = size_of_axes(table, 0, places.batch),
+          .outer = size_of_axes(table, places.batch, places.axis),
           .extent = places.extent,
-          .count = product(indices, places.batch, indices.rank()),
-          .inner = product(table, places.axis + 1, table.rank())};
+          .count = size_of_axes(indices, places.batch, indices.rank()),
+          .inner = size_of_axes(table, places.axis + 1, table.rank())};
 }
 
 /// "[2, 0]"

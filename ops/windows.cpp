@@ -1,5 +1,8 @@
 #include "ops/windows.hpp"
 
+#include <algorithm>
+#include <new>
+#include <span>
 #include <string>
 
 #include <tlaloc/create.hpp>
@@ -22,13 +25,7 @@ Shape with_last_two(const Shape& x, std::int64_t rows, std::int64_t columns) {
   return shape;
 }
 
-std::int64_t product(const Shape& shape, int begin, int end) {
-  std::int64_t size = 1;
-  for (int i = begin; i < end; ++i) size *= shape[i].extent();
-  return size;
-}
-
-std::int64_t planes_of(const Shape& x) { return product(x, 0, x.rank() - 2); }
+std::int64_t planes_of(const Shape& x) { return size_of_axes(x, 0, x.rank() - 2); }
 
 }  // namespace
 
@@ -43,8 +40,8 @@ Tensor Conv::eval(const Tensor& a, const Tensor& b) const {
   const Shape& first = core::physical_shape(a)->shape;
   const Shape& second = core::physical_shape(b)->shape;
   const int rank = first.rank();
-  kernels::ConvSizes sizes{.sets = product(first, 0, paired),
-                           .batch = product(first, paired, rank - 3),
+  kernels::ConvSizes sizes{.sets = size_of_axes(first, 0, paired),
+                           .batch = size_of_axes(first, paired, rank - 3),
                            .groups = groups,
                            .windows = windows};
   Shape shape;
@@ -66,14 +63,18 @@ Tensor Conv::eval(const Tensor& a, const Tensor& b) const {
   const DType dtype = core::object_of(a)->dtype;
   Tensor out = core::make_dense(shape, dtype);
   const Repeated left(a, paired), right(b, paired);
-  with_type<Domain::floats>(dtype, [&]<class T>() {
-    constexpr auto run = [](auto kernel, auto&&... arguments) { kernel(arguments...); };
-    run(gives == Gives::maps     ? &kernels::conv<T>
-        : gives == Gives::images ? &kernels::conv_images<T>
-                                 : &kernels::conv_kernels<T>,
-        sizes, core::elements<const T>(left.dense), left.count, core::elements<const T>(right.dense), right.count,
-        core::elements<T>(out));
-  });
+  try {
+    with_type<Domain::floats>(dtype, [&]<class T>() {
+      const auto kernel = gives == Gives::maps     ? &kernels::conv<T>
+                          : gives == Gives::images ? &kernels::conv_images<T>
+                                                   : &kernels::conv_kernels<T>;
+      kernel(sizes, core::elements<const T>(left.dense), left.count, core::elements<const T>(right.dense), right.count,
+             core::elements<T>(out));
+    });
+  } catch (const std::bad_alloc&) {
+    throw MemoryError("conv2d: no memory for one padded image and its patches" + got(std::array{&a, &b}) +
+                      "; use less padding");
+  }
   return out;
 }
 
@@ -203,44 +204,51 @@ using ops::got;
 /// How a window lies along the axis `extent` stands for; its options have been checked.
 kernels::Slide slide_along(std::string_view op, std::string_view which, std::int64_t extent, std::int64_t window,
                            std::int64_t stride, std::int64_t padding, std::int64_t dilation,
-                           const std::string& operands) {
+                           std::span<const Tensor* const> in) {
   const std::int64_t room = extent + 2 * padding, reach = (window - 1) * dilation + 1;
   if (window > 0 && reach > room)
     throw ShapeError(std::string(op) + ": a window that reaches over " + std::to_string(reach) + " " +
                      std::string(which) + " does not fit into " + std::to_string(room) + " of them, padding included" +
-                     operands + "; use a smaller window or more padding");
+                     got(in) + "; use a smaller window or more padding");
   return {extent, window, (room - reach) / stride + 1, stride, padding, dilation};
 }
 
-void check_at_least(std::string_view op, std::string_view what, HeightWidth given, std::int64_t least,
-                    const std::string& operands) {
+/// Sizes made of options stay below 2^63.
+constexpr std::int64_t largest_option = std::int64_t{1} << 30;
+
+void check_option(std::string_view op, std::string_view what, HeightWidth given, std::int64_t least,
+                  std::span<const Tensor* const> in) {
   const std::int64_t smaller = std::min(given.height, given.width);
   if (smaller < least)
-    throw ValueError(std::string(op) + ": the " + std::string(what) + " is " + std::to_string(smaller) + operands +
+    throw ValueError(std::string(op) + ": the " + std::string(what) + " is " + std::to_string(smaller) + got(in) +
                      "; it must be at least " + std::to_string(least));
+  const std::int64_t larger = std::max(given.height, given.width);
+  if (larger > largest_option)
+    throw ValueError(std::string(op) + ": the " + std::string(what) + " is " + std::to_string(larger) + got(in) +
+                     "; it must be at most " + std::to_string(largest_option));
 }
 
 kernels::Windows pool_windows(std::string_view op, const Tensor& x, HeightWidth window, const PoolOptions& options) {
-  const std::string operands = got(x);
+  const Tensor* const in[] = {&x};
   const auto dims = core::visible_dims(x);
   if (dims.size() < 2)
-    throw ShapeError(std::string(op) + ": an image has at least two axes, height and width" + operands);
+    throw ShapeError(std::string(op) + ": an image has at least two axes, height and width" + got(x));
   const HeightWidth stride = options.stride.value_or(window), padding = options.padding;
-  check_at_least(op, "window", window, 1, operands);
-  check_at_least(op, "stride", stride, 1, operands);
-  check_at_least(op, "padding", padding, 0, operands);
+  check_option(op, "window", window, 1, in);
+  check_option(op, "stride", stride, 1, in);
+  check_option(op, "padding", padding, 0, in);
   if (padding.height >= window.height || padding.width >= window.width)
     throw ValueError(std::string(op) + ": a window of " + std::to_string(window.height) + " x " +
                      std::to_string(window.width) + " could lie in a padding of " + std::to_string(padding.height) +
-                     " x " + std::to_string(padding.width) + " altogether" + operands +
+                     " x " + std::to_string(padding.width) + " altogether" + got(x) +
                      "; the padding must be smaller than the window");
   const std::int64_t height = dims[dims.size() - 2].extent(), width = dims[dims.size() - 1].extent();
   // An image without elements has a window all in the padding.
   if (height == 0 || width == 0)
     throw ShapeError(std::string(op) + ": an image of " + std::to_string(height) + " x " + std::to_string(width) +
-                     " has nothing to put a window on" + operands);
-  return {slide_along(op, "rows", height, window.height, stride.height, padding.height, 1, operands),
-          slide_along(op, "columns", width, window.width, stride.width, padding.width, 1, operands)};
+                     " has nothing to put a window on" + got(x));
+  return {slide_along(op, "rows", height, window.height, stride.height, padding.height, 1, in),
+          slide_along(op, "columns", width, window.width, stride.width, padding.width, 1, in)};
 }
 
 }  // namespace
@@ -251,37 +259,35 @@ Tensor conv2d(const Tensor& x, const Tensor& kernel, const ConvOptions& options)
   ops::require_defined(op, in);
   DType dtype = ops::promote(op, core::object_of(x)->dtype, core::object_of(kernel)->dtype, in);
   if (!is_float(dtype)) dtype = DType::f32;
-  const std::string operands = got(in);
   const Shape images = ops::shape_of(x), weights = ops::shape_of(kernel);
   const int rank = images.rank();
   if (rank < 3 || weights.rank() != 4)
     throw ShapeError("conv2d: images are [..., channels, height, width] and kernels [maps, channels, height, width]" +
-                     operands + "; reshape the operand that is not");
-  check_at_least(op, "stride", options.stride, 1, operands);
-  check_at_least(op, "dilation", options.dilation, 1, operands);
-  check_at_least(op, "padding", options.padding, 0, operands);
-  check_at_least(op, "number of groups", options.groups, 1, operands);
+                     got(in) + "; reshape the operand that is not");
+  check_option(op, "stride", options.stride, 1, in);
+  check_option(op, "dilation", options.dilation, 1, in);
+  check_option(op, "padding", options.padding, 0, in);
+  check_option(op, "number of groups", options.groups, 1, in);
   const Dim channels = images[rank - 3], per_group = weights[1];
   if (ops::names_are_on() && channels.axis().named() && per_group.axis().named() && channels.axis() != per_group.axis())
     throw AxisError("conv2d: the axes " + channels.axis().name() + " and " + per_group.axis().name() +
-                    " would be contracted with each other" + operands +
-                    "; the kernel's second axis meets the channels");
+                    " would be contracted with each other" + got(in) + "; the kernel's second axis meets the channels");
   if (per_group.extent() * options.groups != channels.extent() || weights[0].extent() % options.groups != 0)
     throw ShapeError("conv2d: " + std::to_string(options.groups) + " group(s) of kernels with " +
                      std::to_string(per_group.extent()) + " channels, " + std::to_string(weights[0].extent()) +
-                     " kernels in all, do not fit " + std::to_string(channels.extent()) + " channels" + operands +
+                     " kernels in all, do not fit " + std::to_string(channels.extent()) + " channels" + got(in) +
                      "; a kernel has channels / groups of them, and the groups share the kernels evenly");
   if (weights[2].extent() == 0 || weights[3].extent() == 0)
-    throw ShapeError("conv2d: the kernel has no entries" + operands + "; its height and width must be at least 1");
+    throw ShapeError("conv2d: the kernel has no entries" + got(in) + "; its height and width must be at least 1");
   for (int i = 0; ops::names_are_on() && i < rank; ++i)
     if (i != rank - 3 && weights[0].axis().named() && images[i].axis() == weights[0].axis())
-      throw AxisError("conv2d: the result would have the axis " + weights[0].axis().name() + " twice" + operands +
+      throw AxisError("conv2d: the result would have the axis " + weights[0].axis().name() + " twice" + got(in) +
                       "; rename it in one operand");
   const kernels::Windows windows{
       slide_along(op, "rows", images[rank - 2].extent(), weights[2].extent(), options.stride.height,
-                  options.padding.height, options.dilation.height, operands),
+                  options.padding.height, options.dilation.height, in),
       slide_along(op, "columns", images[rank - 1].extent(), weights[3].extent(), options.stride.width,
-                  options.padding.width, options.dilation.width, operands)};
+                  options.padding.width, options.dilation.width, in)};
   return core::dispatch(ops::Conv(windows, options.groups), ops::as_dtype(x, dtype), ops::as_dtype(kernel, dtype));
 }
 

@@ -88,6 +88,10 @@ Row conv2d_row() {
                 {"stride_0", {image, kernel}, call({.stride = {1, 0}}), Fault::value},
                 {"dilation_0", {image, kernel}, call({.dilation = 0}), Fault::value},
                 {"negative_padding", {image, kernel}, call({.padding = -1}), Fault::value},
+                {"padding_beyond_all_sizes",
+                 {image, kernel},
+                 call({.padding = std::numeric_limits<std::int64_t>::max()}),
+                 Fault::value},
                 {"no_groups", {image, kernel}, call({.groups = 0}), Fault::value},
                 {"other_channel_name", {some({f(2), 3, 3}), some({2, h(2), 2, 2})}, call({}), Fault::axis},
                 {"name_twice", {some({b(1), 2, 3, 3}), some({b(2), 2, 2, 2})}, call({}), Fault::axis},
@@ -147,14 +151,16 @@ std::vector<BadCall> pool_errors(const Pool& pool) {
     return [=](const Tensors& in) { return Tensors{pool(in[0], window, how)}; };
   };
   const Tensor image = some({3, 3});
-  return {{"rank", {some({3})}, call(2, {}), Fault::shape},
-          {"too_large", {image}, call({2, 4}, {}), Fault::shape},
-          {"no_rows", {some({0, 3})}, call(2, {.padding = 1}), Fault::shape},
-          {"window_0", {image}, call({0, 1}, {}), Fault::value},
-          {"stride_0", {image}, call(2, {.stride = 0}), Fault::value},
-          {"negative_padding", {image}, call(2, {.padding = {0, -1}}), Fault::value},
-          {"only_padding", {image}, call(2, {.padding = 2}), Fault::value},
-          {"empty_tensor", {Tensor()}, call(2, {}), Fault::value}};
+  return {
+      {"rank", {some({3})}, call(2, {}), Fault::shape},
+      {"too_large", {image}, call({2, 4}, {}), Fault::shape},
+      {"no_rows", {some({0, 3})}, call(2, {.padding = 1}), Fault::shape},
+      {"window_0", {image}, call({0, 1}, {}), Fault::value},
+      {"stride_0", {image}, call(2, {.stride = 0}), Fault::value},
+      {"stride_beyond_all_sizes", {image}, call(2, {.stride = std::numeric_limits<std::int64_t>::max()}), Fault::value},
+      {"negative_padding", {image}, call(2, {.padding = {0, -1}}), Fault::value},
+      {"only_padding", {image}, call(2, {.padding = 2}), Fault::value},
+      {"empty_tensor", {Tensor()}, call(2, {}), Fault::value}};
 }
 
 }  // namespace

@@ -96,6 +96,18 @@ TEST(Windows, NanWinsAndPaddingNever) {
             (std::vector<std::int64_t>{-3, -2}));
 }
 
+TEST(Windows, StridesBeyondTheImageCostNoMemory) {
+  const Tensor x = tensor<double>({{{1, 2}, {3, 4}}});
+  const Tensor kernel = reshape(tensor<double>({10, 1}), {1, 1, 1, 2});
+  EXPECT_EQ(conv2d(x, kernel, {.stride = 1 << 30}).to_vector<double>(), (std::vector<double>{12}));
+}
+
+TEST(Windows, AnImageThatIsPaddedBeyondMemoryIsRefused) {
+  // The result has nine elements; what it is made of would have 2^60.
+  EXPECT_THROW(static_cast<void>(conv2d(ones({1, 1, 1}), ones({1, 1, 1, 1}), {.stride = 1 << 29, .padding = 1 << 29})),
+               MemoryError);
+}
+
 TEST(Windows, MeansAtTheBorder) {
   const Tensor x = tensor<double>({{2, 4}});
   EXPECT_EQ(avg_pool2d(x, {1, 2}, {.padding = {0, 1}}).to_vector<double>(), (std::vector<double>{1, 2}));

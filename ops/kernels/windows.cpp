@@ -7,9 +7,11 @@
 #include "ops/kernels/windows.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <memory>
-#include <type_traits>
+#include <new>
+#include <utility>
 
 #include "core/threads.hpp"
 #include "ops/kernels/contract.hpp"
@@ -26,17 +28,38 @@ std::int64_t items_for(std::int64_t work_of_item) {
   return std::max<std::int64_t>(1, grain / std::max<std::int64_t>(1, work_of_item));
 }
 
+/// Throws std::bad_alloc also when the product of the extents is beyond any memory.
 template <class T>
-std::unique_ptr<T[]> scratch(std::int64_t size) {
-  return std::make_unique_for_overwrite<T[]>(static_cast<std::size_t>(size));
+std::unique_ptr<T[]> scratch(std::int64_t count, std::int64_t size = 1) {
+  std::int64_t all = 0;
+  if (__builtin_mul_overflow(count, size, &all)) throw std::bad_alloc();
+  return std::make_unique_for_overwrite<T[]>(static_cast<std::size_t>(all));
+}
+
+/// parallel_for() for pieces that need memory, which must not throw on a pool thread: the caller throws for them.
+template <class F>
+void in_pieces(std::int64_t n, std::int64_t piece, F&& f) {
+  std::atomic<bool> out_of_memory = false;
+  core::parallel_for(n, piece, [&](std::int64_t from, std::int64_t to) {
+    try {
+      f(from, to);
+    } catch (const std::bad_alloc&) {
+      out_of_memory = true;
+    }
+  });
+  if (out_of_memory) throw std::bad_alloc();
 }
 
 /// One axis of the padded plane, taken apart by its stride.
 struct Phases {
   std::int64_t stride, length;  // of one phase
+  std::int64_t size;            // of all that are not empty
 
-  explicit Phases(const Slide& slide)
-      : stride(slide.stride), length((slide.extent + 2 * slide.padding + slide.stride - 1) / slide.stride) {}
+  explicit Phases(const Slide& slide) : stride(slide.stride) {
+    const std::int64_t padded = slide.extent + 2 * slide.padding;
+    length = (padded + stride - 1) / stride;
+    size = std::min(stride, padded) * length;
+  }
 };
 
 /// The planes of one image's group of channels, padded and by phases: [channel, row phase, row, column phase, column].
@@ -47,10 +70,10 @@ class Padded {
       : windows_(windows),
         rows_(windows.rows),
         columns_(windows.columns),
-        row_size_(columns_.stride * columns_.length),
-        channel_size_(rows_.stride * rows_.length * row_size_),
+        row_size_(columns_.size),
+        channel_size_(rows_.size * row_size_),
         channels_(channels),
-        data_(scratch<T>(channels * channel_size_)) {}
+        data_(scratch<T>(channels, channel_size_)) {}
 
   void clear() { std::fill_n(data_.get(), channels_ * channel_size_, T{0}); }
 
@@ -100,7 +123,7 @@ class Padded {
   template <class F>
   void for_each_phase(F&& f) {
     const Slide& slide = windows_.columns;
-    for (std::int64_t phase = 0; phase < slide.stride; ++phase) {
+    for (std::int64_t phase = 0; phase * columns_.length < columns_.size; ++phase) {
       // The first padded column of this phase that lies in the image.
       const std::int64_t skipped = std::max<std::int64_t>(0, (slide.padding - phase + slide.stride - 1) / slide.stride);
       const std::int64_t at = phase + skipped * slide.stride - slide.padding;
@@ -146,7 +169,6 @@ struct Layout {
   }
   std::int64_t work() const { return map * depth; }
   std::int64_t band_places() const { return band * sizes.windows.columns.count; }
-  bool is_empty() const { return sizes.sets * sizes.batch * sizes.groups == 0; }
 };
 
 /// f(begin, end, the first place, how many places) for the bands of an image.
@@ -159,13 +181,20 @@ void for_each_band(const Layout& in, F&& f) {
   }
 }
 
-/// f(set, number of the image in its set, group), shared among threads.
+/// One group of channels of one image.
+struct Item {
+  std::int64_t set, image, group;
+
+  Item(const ConvSizes& sizes, std::int64_t number)
+      : set(number / sizes.groups / sizes.batch),
+        image(number / sizes.groups % sizes.batch),
+        group(number % sizes.groups) {}
+};
+
+/// f(begin, end) for the numbers of all items, shared among threads.
 template <class F>
-void for_each_image(const Layout& in, F&& f) {
-  const std::int64_t batch = in.sizes.batch, groups = in.sizes.groups;
-  core::parallel_for(in.sizes.sets * batch * groups, items_for(in.work()), [&](std::int64_t from, std::int64_t to) {
-    f(from, to, [=](std::int64_t i, auto&& g) { g(i / groups / batch, i / groups % batch, i % groups); });
-  });
+void for_items(const Layout& in, F&& f) {
+  in_pieces(in.sizes.sets * in.sizes.batch * in.sizes.groups, items_for(in.work()), std::forward<F>(f));
 }
 
 /// What lies at a set, an image of it and a group of that, where there may be fewer sets.
@@ -184,60 +213,57 @@ T* kernels_of(const Layout& in, T* k, std::int64_t sets, std::int64_t set, std::
 template <class T>
 void conv(const ConvSizes& sizes, const T* x, std::int64_t x_sets, const T* k, std::int64_t k_sets, T* y) {
   const Layout in(sizes);
-  if (in.is_empty()) return;
-  for_each_image(in, [&](std::int64_t from, std::int64_t to, auto&& locate) {
+  for_items(in, [&](std::int64_t from, std::int64_t to) {
     Padded<T> padded(sizes.windows, sizes.inputs);
     padded.clear();
-    const auto patches = scratch<T>(in.depth * in.band_places());
+    const auto patches = scratch<T>(in.depth, in.band_places());
     const bool whole = in.band >= sizes.windows.rows.count;
-    const auto product = scratch<T>(whole ? 0 : sizes.outputs * in.band_places());
-    for (std::int64_t item = from; item < to; ++item)
-      locate(item, [&](std::int64_t set, std::int64_t image, std::int64_t group) {
-        padded.load(part(in, x, x_sets, set, image, group, in.image));
-        T* const maps = part(in, y, sizes.sets, set, image, group, in.map);
-        for_each_band(in, [&](std::int64_t begin, std::int64_t end, std::int64_t first, std::int64_t count) {
-          padded.unfold(begin, end, patches.get());
-          contract({.m = sizes.outputs, .n = count, .k = in.depth, .a_row = in.depth, .b_row = count, .b_col = 1},
-                   kernels_of(in, k, k_sets, set, group), patches.get(), whole ? maps : product.get());
-          if (whole) return;
-          for (std::int64_t o = 0; o < sizes.outputs; ++o)
-            std::copy_n(product.get() + o * count, count, maps + o * in.places + first);
-        });
+    const auto product = scratch<T>(whole ? 0 : sizes.outputs, in.band_places());
+    for (std::int64_t number = from; number < to; ++number) {
+      const auto [set, image, group] = Item(sizes, number);
+      padded.load(part(in, x, x_sets, set, image, group, in.image));
+      T* const maps = part(in, y, sizes.sets, set, image, group, in.map);
+      for_each_band(in, [&](std::int64_t begin, std::int64_t end, std::int64_t first, std::int64_t count) {
+        padded.unfold(begin, end, patches.get());
+        contract({.m = sizes.outputs, .n = count, .k = in.depth, .a_row = in.depth, .b_row = count, .b_col = 1},
+                 kernels_of(in, k, k_sets, set, group), patches.get(), whole ? maps : product.get());
+        if (whole) return;
+        for (std::int64_t o = 0; o < sizes.outputs; ++o)
+          std::copy_n(product.get() + o * count, count, maps + o * in.places + first);
       });
+    }
   });
 }
 
 template <class T>
 void conv_images(const ConvSizes& sizes, const T* y, std::int64_t y_sets, const T* k, std::int64_t k_sets, T* x) {
   const Layout in(sizes);
-  if (in.is_empty()) return;
-  for_each_image(in, [&](std::int64_t from, std::int64_t to, auto&& locate) {
+  for_items(in, [&](std::int64_t from, std::int64_t to) {
     Padded<T> padded(sizes.windows, sizes.inputs);
-    const auto patches = scratch<T>(in.depth * in.band_places());
-    for (std::int64_t item = from; item < to; ++item)
-      locate(item, [&](std::int64_t set, std::int64_t image, std::int64_t group) {
-        const T* const maps = part(in, y, y_sets, set, image, group, in.map);
-        padded.clear();
-        for_each_band(in, [&](std::int64_t begin, std::int64_t end, std::int64_t first, std::int64_t count) {
-          contract({.m = in.depth,
-                    .n = count,
-                    .k = sizes.outputs,
-                    .a_row = 1,
-                    .a_col = in.depth,
-                    .b_row = in.places,
-                    .b_col = 1},
-                   kernels_of(in, k, k_sets, set, group), maps + first, patches.get());
-          padded.fold(begin, end, patches.get());
-        });
-        padded.store(part(in, x, sizes.sets, set, image, group, in.image));
+    const auto patches = scratch<T>(in.depth, in.band_places());
+    for (std::int64_t number = from; number < to; ++number) {
+      const auto [set, image, group] = Item(sizes, number);
+      const T* const maps = part(in, y, y_sets, set, image, group, in.map);
+      padded.clear();
+      for_each_band(in, [&](std::int64_t begin, std::int64_t end, std::int64_t first, std::int64_t count) {
+        contract({.m = in.depth,
+                  .n = count,
+                  .k = sizes.outputs,
+                  .a_row = 1,
+                  .a_col = in.depth,
+                  .b_row = in.places,
+                  .b_col = 1},
+                 kernels_of(in, k, k_sets, set, group), maps + first, patches.get());
+        padded.fold(begin, end, patches.get());
       });
+      padded.store(part(in, x, sizes.sets, set, image, group, in.image));
+    }
   });
 }
 
 template <class T>
 void conv_kernels(const ConvSizes& sizes, const T* x, std::int64_t x_sets, const T* y, std::int64_t y_sets, T* k) {
   const Layout in(sizes);
-  if (sizes.sets * sizes.groups == 0) return;
   // A batch is cut into slices whose sums are added in order; their number depends on the sizes alone.
   constexpr std::int64_t most_slices = 8;
   const std::int64_t slices = sizes.sets * sizes.groups >= most_slices || in.work() * sizes.batch < 2 * grain
@@ -245,40 +271,39 @@ void conv_kernels(const ConvSizes& sizes, const T* x, std::int64_t x_sets, const
                                   : std::clamp<std::int64_t>(sizes.batch, 1, most_slices);
   const std::int64_t slice = (sizes.batch + slices - 1) / slices;
   const std::int64_t all = sizes.sets * sizes.groups * in.kernel;
-  const auto others = scratch<T>((slices - 1) * all);
-  core::parallel_for(
-      sizes.sets * sizes.groups * slices, items_for(in.work() * slice), [&](std::int64_t from, std::int64_t to) {
-        Padded<T> padded(sizes.windows, sizes.inputs);
-        padded.clear();
-        const auto patches = scratch<T>(in.depth * in.band_places());
-        const auto product = scratch<T>(in.kernel);
-        for (std::int64_t item = from; item < to; ++item) {
-          const std::int64_t number = item / slices, at = item % slices;
-          const std::int64_t set = number / sizes.groups, group = number % sizes.groups;
-          T* const sum = (at == 0 ? k : others.get() + (at - 1) * all) + number * in.kernel;
-          bool is_first = true;
-          const std::int64_t stop = std::min((at + 1) * slice, sizes.batch);
-          for (std::int64_t image = at * slice; image < stop; ++image) {
-            padded.load(part(in, x, x_sets, set, image, group, in.image));
-            const T* const maps = part(in, y, y_sets, set, image, group, in.map);
-            for_each_band(in, [&](std::int64_t begin, std::int64_t end, std::int64_t first, std::int64_t count) {
-              padded.unfold(begin, end, patches.get());
-              contract({.m = sizes.outputs,
-                        .n = in.depth,
-                        .k = count,
-                        .a_row = in.places,
-                        .a_col = 1,
-                        .b_row = 1,
-                        .b_col = count},
-                       maps + first, patches.get(), is_first ? sum : product.get());
-              if (!is_first)
-                for (std::int64_t i = 0; i < in.kernel; ++i) sum[i] += product[static_cast<std::size_t>(i)];
-              is_first = false;
-            });
-          }
-          if (is_first) std::fill_n(sum, in.kernel, T{0});
-        }
-      });
+  const auto others = scratch<T>(slices - 1, all);
+  in_pieces(sizes.sets * sizes.groups * slices, items_for(in.work() * slice), [&](std::int64_t from, std::int64_t to) {
+    Padded<T> padded(sizes.windows, sizes.inputs);
+    padded.clear();
+    const auto patches = scratch<T>(in.depth, in.band_places());
+    const auto product = scratch<T>(in.kernel);
+    for (std::int64_t item = from; item < to; ++item) {
+      const std::int64_t number = item / slices, at = item % slices;
+      const std::int64_t set = number / sizes.groups, group = number % sizes.groups;
+      T* const sum = (at == 0 ? k : others.get() + (at - 1) * all) + number * in.kernel;
+      bool is_first = true;
+      const std::int64_t stop = std::min((at + 1) * slice, sizes.batch);
+      for (std::int64_t image = at * slice; image < stop; ++image) {
+        padded.load(part(in, x, x_sets, set, image, group, in.image));
+        const T* const maps = part(in, y, y_sets, set, image, group, in.map);
+        for_each_band(in, [&](std::int64_t begin, std::int64_t end, std::int64_t first, std::int64_t count) {
+          padded.unfold(begin, end, patches.get());
+          contract({.m = sizes.outputs,
+                    .n = in.depth,
+                    .k = count,
+                    .a_row = in.places,
+                    .a_col = 1,
+                    .b_row = 1,
+                    .b_col = count},
+                   maps + first, patches.get(), is_first ? sum : product.get());
+          if (!is_first)
+            for (std::int64_t i = 0; i < in.kernel; ++i) sum[i] += product[static_cast<std::size_t>(i)];
+          is_first = false;
+        });
+      }
+      if (is_first) std::fill_n(sum, in.kernel, T{0});
+    }
+  });
   for (std::int64_t i = 0; i < (slices - 1) * all; ++i) k[i % all] += others[static_cast<std::size_t>(i)];
 }
 

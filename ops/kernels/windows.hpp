@@ -27,7 +27,7 @@ struct Windows {
 
 /// A convolution relates images x [sets, batch, groups * inputs, plane], kernels k [sets, groups * outputs, inputs,
 /// entries] and maps y [sets, batch, groups * outputs, places]. Of the operands there may be fewer sets than `sets`:
-/// then set s is number s % how many there are.
+/// then set s is number s % how many there are. The three products throw std::bad_alloc, on the caller's thread.
 struct ConvSizes {
   std::int64_t sets = 1, batch = 1, groups = 1, inputs = 1, outputs = 1;
   Windows windows;
